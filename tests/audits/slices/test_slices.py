@@ -17,7 +17,7 @@ from cuecard.audits.partial_input.baselines.guessing import (
 from cuecard.audits.slices.findings import slice_findings
 from cuecard.audits.slices.hits import slice_test
 from cuecard.data import Instances, load
-from cuecard.data.demo import demo_choice, demo_nli
+from cuecard.data.demo import demo_battles, demo_choice, demo_nli
 from small_sets import choice_instances
 
 
@@ -170,6 +170,26 @@ def test_longest_right_in_all_of_one_subset_and_none_of_another_is_a_high_findin
     assert row(result, "longest", "chat")["q_value"] < 1e-20
     assert result.findings[0].severity == "high"
     assert abs({m.name: m.value for m in result.measures}["slices.longest.excess"]) == pytest.approx(0.5)
+
+
+EQUAL_MODELS = {"alpha": 0.0, "beta": 0.0, "gamma": 0.0}
+
+
+def test_a_planted_bias_towards_a_source_is_recovered_within_its_interval_on_every_slice():
+    battles = load(demo_battles(800, source=1.6, strengths=EQUAL_MODELS, seed=4))
+    result = Slices().run(battles.with_columns(model=pl.lit("one")))
+    # The favoured source takes part in half of the battles and wins them with log odds of 1.6.
+    planted = 0.25 + 0.5 / (1 + np.exp(-1.6))
+    rows = result.tables["slices"].filter(rule="metadata", column="subset")
+    assert rows.height == 2
+    assert all(r["low"] < planted < r["high"] for r in rows.iter_rows(named=True))
+    assert (rows["q_value"] < 0.05).all()
+
+
+def test_rules_by_slices_keep_their_level_where_nothing_is_planted():
+    clean = [load(demo_battles(150, strengths=EQUAL_MODELS, seed=900 + s)) for s in range(40)]
+    false = sum(Slices(learned=False).run(data).summary["significant"] > 0 for data in clean)
+    assert false <= 7  # at a level of .05, more are found less than once in 1,000 times
 
 
 def test_the_place_the_formatting_and_the_model_of_an_answer_are_rules():

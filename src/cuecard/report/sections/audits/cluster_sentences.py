@@ -90,7 +90,7 @@ def _confidence(histogram: pl.DataFrame) -> str:
 def notes(summary: dict[str, Any]) -> list[str]:
     """Return how the numbers were made."""
     shuffled = (
-        "Labels are shuffled within each example, so that each example keeps one correct choice."
+        "Labels are shuffled within each example, so that each example keeps one correct text."
         if summary["null"] == "within-example"
         else "Labels are shuffled over all sentences."
     )

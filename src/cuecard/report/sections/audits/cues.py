@@ -90,7 +90,8 @@ def _strongest(card: Card, section: Section) -> list[str]:
     chance = row.get("chance", prior_of(section).get(row["label"]))
     differing = "share_n" in row and round(row["share_n"]) != round(row["train_count"])
     n = row["share_n"] if differing else row["train_count"]
-    where = " in examples whose choices differ in it" if differing else ""
+    noun = "responses" if card.dataset.task == "preference" else "choices"
+    where = f" in examples whose {noun} differ in it" if differing else ""
     return [
         f"Strongest: {display_text(spoken_cue(row['family'], row['feature']), 60)} "
         f"({numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
