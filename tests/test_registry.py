@@ -11,7 +11,7 @@ import pytest
 import cuecard
 from cuecard.errors import UsageError
 from cuecard.features.family import FAMILIES
-from cuecard.registry import Registry, lacking
+from cuecard.registry import Registry, lacking, unknown_name
 from process_state import REGISTRIES, differences, process_state, registries
 
 METADATA = "Metadata-Version: 2.1\nName: {}\nVersion: 1.0\n"
@@ -101,3 +101,7 @@ def test_what_a_test_leaves_behind_is_named(monkeypatch, tmp_path):
     assert all(
         word in left for word in ("feature family: set() became {'mine'}", "CUECARD_LEFT", str(tmp_path))
     )
+
+
+def test_an_unknown_name_among_none_is_said() -> None:
+    assert str(unknown_name("cue", "b", [])) == "Unknown cue 'b'. None is known."

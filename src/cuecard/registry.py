@@ -18,7 +18,8 @@ def unknown_name(kind: str, name: str, names: list[str]) -> UsageError:
     """Return the error for an unknown name: the nearest names, then all of them."""
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    return UsageError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(sorted(names))}.")
+    known = f"Known: {', '.join(sorted(names))}." if names else "None is known."
+    return UsageError(f"Unknown {kind} {name!r}.{hint} {known}")
 
 
 def lacking(*members: str) -> Callable[[Any], str]:

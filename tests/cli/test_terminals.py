@@ -66,6 +66,16 @@ def test_json_keeps_every_text_in_any_encoding(odd_file, encoding):
     assert cards[0]["dataset"]["labels"] == ["jà", "нет"]
 
 
+def test_names_of_columns_cannot_steer_the_terminal(tmp_path):
+    rows = [{f"a{ESCAPE}": f"word{i}", "b\u202e": "x"} for i in range(20)]
+    (tmp_path / "odd.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for arguments in ((), ("--columns", "label=nothing"), ("--columns", f"text=a{ESCAPE},label=nothing")):
+        end = ran("audit", tmp_path / "odd.jsonl", *arguments)
+        assert (end.returncode, end.stdout, end.stderr.count(b"\n")) == (2, b"", 1)
+        assert rb"a\x1b]0;owned\x07" in end.stderr
+        assert end.stderr.decode().strip().isprintable()
+
+
 def test_help_has_a_width_where_the_environment_has_none():
     assert b"--out" in ran("audit", "--help", COLUMNS="0").stdout
     assert b"--out" in ran("audit", "--help", PYTHONIOENCODING="ascii").stdout

@@ -118,6 +118,15 @@ def test_probabilities_give_the_prediction_where_there_is_none(pairs):
         read_predictions(table.with_columns(p_neutral=pl.Series([0.2, 0.2, 0.6, np.nan, 0.2, 0.6])), pairs)
 
 
+def test_probabilities_beyond_all_numbers_are_said_without_a_warning(pairs, recwarn):
+    frame = pl.DataFrame({"id": list("abcdef")}).with_columns(
+        pl.lit(1e308).alias(f"p_{label}") for label in pairs.labels
+    )
+    with pytest.raises(InputError, match="the probabilities of row 1 sum to inf"):
+        read_predictions(frame, pairs)
+    assert not recwarn.list
+
+
 def test_a_negative_probability_is_called_so(pairs):
     columns = {f"p_{label}": [0.5, 0.25] * 3 for label in sorted(set(RIGHT))}
     table = pl.DataFrame({"id": list("abcdef"), **columns}).with_columns(p_neutral=pl.Series([0.0, 0.5] * 3))

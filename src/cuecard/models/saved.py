@@ -42,7 +42,7 @@ def read_json(file: Path) -> dict[str, Any]:
     """Return the object in a JSON file, or raise if it is cut short or something else."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file} cannot be read as JSON ({error}).") from None
     if not isinstance(content, dict):
         raise InputError(f"{file} holds no JSON object.")

@@ -36,6 +36,11 @@ def test_names_without_quotes_are_the_same_rules():
     assert parse_policy('[rules]\ncues.high = "== 0"\n').rules[0].pattern == "cues.high"
 
 
+def test_a_policy_that_an_editor_saved_with_a_mark_of_its_encoding_is_read(tmp_path):
+    (tmp_path / "cuecard.toml").write_text('[rules]\n"cues.cues" = "== 0"\n', encoding="utf-8-sig")
+    assert [rule.pattern for rule in read_policy(tmp_path / "cuecard.toml").rules] == ["cues.cues"]
+
+
 def test_the_sections_that_a_policy_needs():
     assert parse_policy('[rules]\n"cues.high" = "== 0"\n"slices.a.excess" = "<= 0"').sections == [
         "cues",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,29 @@ def test_a_cut_line_of_the_cache_is_asked_again_and_nothing_else(script, tmp_pat
     endpoint(script).ask(questions(3), AnswerCache(path))
     assert sorted(script.answered.values()) == [1, 1, 2]
     assert len(AnswerCache(path)) == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "3",
+        "[]",
+        "{}",
+        '{"text": null, "first_tokens": []}',
+        '{"text": "yes", "first_tokens": [["a"]]}',
+        '{"text": "yes", "first_tokens": [["a", "b"]]}',
+        "[" * 100_000,
+        "9" * 5_000,
+    ],
+    ids=lambda answer: answer[:20],
+)
+def test_a_kept_answer_of_another_form_is_asked_again(script, tmp_path, answer):
+    path = tmp_path / "answers.jsonl"
+    endpoint(script).ask(questions(1), AnswerCache(path))
+    key = json.loads(path.read_text())["key"]
+    path.write_text(f'{{"key": "{key}", "answer": {answer}\n{{"key": "{key}", "answer": {answer}}}\n')
+    assert len(endpoint(script).ask(questions(1), AnswerCache(path))) == 1
+    assert list(script.answered.values()) == [2]
 
 
 def test_log_probabilities_are_kept(script):

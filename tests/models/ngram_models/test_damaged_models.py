@@ -73,6 +73,13 @@ def test_a_description_of_nothing_known_is_refused(saved: Path, tmp_path: Path, 
         load_model(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", "{", "3", "[" * 100_000, '{"task": ' + "9" * 5_000 + "}"], ids=len)
+def test_a_description_that_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(InputError, match=r"model\.json (cannot be read as JSON|holds no JSON object)"):
+        load_model(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["linear", "fasttext"])
 def test_a_whole_model_of_choices_is_read(name: str, tmp_path: Path) -> None:
     data = told_choices(60)

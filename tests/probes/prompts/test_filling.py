@@ -32,6 +32,7 @@ def test_ordinary_templates_are_filled_in(template, text):
         ("{{ letters + 3 }}", "line 1, cannot be filled in"),
         ("{{ premise.__class__ }}", "line 1, cannot be filled in .*unsafe"),
         ("a\n{% if %}", "line 2, is not valid Jinja"),
+        (r"{{ '\ud800' }}", "makes half of a character"),
         ("{{ " + "[" * 3000 + "]" * 3000 + " }}", "nested too deeply"),
     ],
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cuecard.data.files.guard import guarded
+from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
 
 #: Bytes that are searched at once, and bytes of the part before that are searched again with the next one.
@@ -46,6 +47,7 @@ def corpus_files(sources: Sequence[str | Path]) -> list[Path]:
     files: list[Path] = []
     for source in sources:
         path = Path(source)
+        check_regular(path, rows=False)
         inside = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
         if not inside or not inside[0].exists():
             raise InputError(f"{source} has no file to search: type --with FILE or a folder of files.")

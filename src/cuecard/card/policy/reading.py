@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from cuecard.card.policy.rules import RULE_SEVERITIES, Allowance, Limit, Policy, Rule
 from cuecard.data import TASKS, Task
+from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
 from cuecard.wording import listed
 
@@ -22,7 +23,8 @@ _ALLOW_KEYS = ("finding", "reason", "expires")
 def read_policy(path: str | Path) -> Policy:
     """Return the policy in a file, or raise with the line of what is wrong."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        check_regular(Path(path), rows=False)
+        text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(
             f"{path}: there is no policy; write one with `cuecard check CARD --init --policy {path}`."

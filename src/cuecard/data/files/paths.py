@@ -30,12 +30,16 @@ def typed_path(source: str | Path) -> Path:
     return path
 
 
-def check_regular(path: Path) -> None:
-    """Raise if a path names a pipe, a socket or a device: files are read more than once, and these cannot be."""
+def check_regular(path: Path, *, rows: bool = True) -> None:
+    """Raise if a path names a pipe, a socket or a device: files are read more than once, and these cannot be.
+
+    Args:
+        path: what is to be read.
+        rows: whether it holds rows of data, which can be piped in.
+    """
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise InputError(
-            f"{shown(path)} is a pipe or a device: save its content as a file, or pipe the rows in as - instead."
-        )
+        instead = ", or pipe the rows in as - instead" if rows else ""
+        raise InputError(f"{shown(path)} is a pipe or a device: save its content as a file{instead}.")
 
 
 def shown(path: str | Path) -> str:

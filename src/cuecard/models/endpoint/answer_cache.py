@@ -7,13 +7,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
 
 
 class AnswerCache:
     """A file of answers, one JSON line each, written as they arrive; in memory only without a path.
 
-    A line cut short by an interrupted run is left out, and the question asked again.
+    A line cut short by an interrupted run, or of another form, is left out, and the question asked again.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -26,6 +27,7 @@ class AnswerCache:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists():
+                check_regular(self.path, rows=False)
                 self._read(self.path)
         except OSError as error:
             raise InputError(
@@ -37,8 +39,9 @@ class AnswerCache:
         for line in data.splitlines():
             try:
                 entry = json.loads(line)
-                self._answers[entry["key"]] = entry["answer"]
-            except (ValueError, KeyError, TypeError):
+                if _is_answer(entry["answer"]):
+                    self._answers[entry["key"]] = entry["answer"]
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         if data and not data.endswith(b"\n"):
             with path.open("ab") as file:  # what follows must not be glued to the cut line
@@ -70,3 +73,19 @@ class AnswerCache:
                 f"{path} cannot be written ({error.strerror}); earlier answers are still in it."
             ) from None
         self._cut = False
+
+
+def _is_answer(answer: Any) -> bool:
+    """Return whether this is an answer as the client keeps it: a text, and its first tokens with their numbers."""
+    return (
+        isinstance(answer, dict)
+        and isinstance(answer.get("text"), str)
+        and isinstance(answer.get("first_tokens"), list)
+        and all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and isinstance(pair[0], str)
+            and isinstance(pair[1], int | float)
+            for pair in answer["first_tokens"]
+        )
+    )

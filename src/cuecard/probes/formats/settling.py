@@ -217,10 +217,12 @@ def _checked_probabilities(unmatched: Unmatched, values: Floats, examples: Examp
             f"({plural(int(negative.sum()), 'row')} in all); "
             "give probabilities from 0 to 1, or call the columns score_… if they are not."
         )
-    outside: Bools = np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE
+    with np.errstate(over="ignore"):
+        totals = filled.sum(axis=1)
+    outside: Bools = np.abs(totals - 1) > SUM_TOLERANCE
     if outside.any():
         row = _first_row(outside, order)
-        total = filled[np.flatnonzero(order == row)[0]].sum()
+        total = totals[np.flatnonzero(order == row)[0]]
         raise InputError(
             f"{unmatched.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
             f"({plural(int(outside.sum()), 'row')} in all do not sum to 1); "

@@ -70,7 +70,12 @@ def filled(source: str, values: Mapping[str, Any], where: str) -> str:
         raise InputError(
             f"{where}{_line(_failed_line(error))} cannot be filled in ({_reason(error)}): correct it."
         ) from None
-    return "".join(parts).strip()
+    prompt = "".join(parts).strip()
+    if any("\ud800" <= character <= "\udfff" for character in prompt):
+        raise InputError(
+            f"{where} makes half of a character (a lone surrogate), which cannot be sent: correct it."
+        )
+    return prompt
 
 
 @lru_cache(maxsize=16)

@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
-from cuecard.data.files.paths import shown
+from cuecard.data.files.paths import check_regular, shown
 from cuecard.errors import InputError, UsageError
 from cuecard.features.spoken import spoken_cue
 from cuecard.models.endpoint.answer_cache import AnswerCache
@@ -96,7 +96,8 @@ def find_prompt(name: str) -> Prompt:
     if path.suffix not in (".j2", ".jinja", ".txt"):
         raise unknown_name("prompt", name, [*BUILT_IN, "a template file such as mine.j2"])
     try:
-        source = path.read_text(encoding="utf-8")
+        check_regular(path, rows=False)
+        source = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the template cannot be read ({error}).") from None
     from cuecard.probes.prompts.filling import compiled

@@ -15,6 +15,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
+from cuecard.data.files.paths import check_regular
 from cuecard.documents import parse_json
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import listed
@@ -119,6 +120,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a worksheet with the line on which each begins."""
     _kind(path)
     try:
+        check_regular(path, rows=False)
         with path.open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:

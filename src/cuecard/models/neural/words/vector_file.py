@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
 from cuecard.models.neural.words.vocabulary import FIRST_WORD, PADDING, Vocabulary
 
@@ -45,6 +46,7 @@ def file_digest(path: str) -> str:
     """Return a hash of the file's content."""
     digest = blake2b(digest_size=16)
     try:
+        check_regular(Path(path), rows=False)
         with Path(path).open("rb") as file:
             while part := file.read(1 << 20):
                 digest.update(part)
@@ -59,6 +61,7 @@ def _lines(path: str, dimensions: int = -1) -> Iterator[tuple[int, tuple[str, li
     Some words of GloVe's largest file have spaces, such as ". . .".
     """
     try:
+        check_regular(Path(path), rows=False)
         with Path(path).open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, start=1):
                 word, *values = line.rstrip().rsplit(" ", dimensions)
