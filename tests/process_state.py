@@ -24,6 +24,7 @@ REGISTRIES = {
 _OF_LIBRARIES = (
     *("ACCELERATE_", "CUBLAS_", "CUDA_", "HF_", "KMP_", "PYTEST_", "PYTORCH", "RAY_", "TOKENIZERS_", "TORCH"),
     "TRANSFORMERS_",
+    "_RJEM_",  # polars
 )
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGALRM)
 
