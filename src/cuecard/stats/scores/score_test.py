@@ -6,7 +6,7 @@ much the probabilities vary with the label. The log score counts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,23 +100,36 @@ def score_test(
     weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
     if n and not weight.sum() > 0:
         raise ValueError("weights must not all be 0")
-    stratum = _codes(strata, n)
-    # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
-    shares = np.bincount(codes, weight, minlength=table.shape[1])
-    table = table - (table @ (shares / shares.sum()) if n else np.zeros(0))[:, None]
-    marks = np.zeros_like(table)
-    marks[np.arange(n), codes] = weight
-    parts = [_Part.of(table[rows], marks[rows], rows) for rows in _rows_of(stratum)]
+    strata_rows = _rows_of(_codes(strata, n))
+    table, marks = _tables(table, codes, weight)
+    own, spread = np.zeros(n), np.zeros(n)
+    expected = variance = third = 0.0
+    for rows in strata_rows:
+        part = _Part.of(table[rows], marks[rows])
+        own[rows], spread[rows] = part.own, part.spread
+        expected, variance, third = expected + part.expected, variance + part.variance, third + part.third
     score = float((table * marks).sum())
-    expected = float(sum(part.expected for part in parts))
-    own = np.zeros(n)
-    spread = np.zeros(n)
-    for part in parts:
-        own[part.rows], spread[part.rows] = part.own, part.spread
-    variance = float(sum(part.variance for part in parts))
-    third = float(sum(part.third for part in parts))
-    null = _Null(expected, own, spread, variance, third)
-    return null.test(score, units, lambda: _drawn_tails(parts, score - expected, seed))
+    del (
+        table,
+        marks,
+    )  # made again in the rare case that permutations are drawn: with many examples they are large
+
+    def drawn_tails() -> tuple[float, float]:
+        again = _tables(_logs(probabilities), codes, weight)
+        parts = (_deviations(*(table[rows] for table in again)) for rows in strata_rows)
+        return _drawn_tails(parts, score - expected, seed)
+
+    return _Null(expected, own, spread, variance, third).test(score, units, drawn_tails)
+
+
+def _tables(logs: Floats, codes: Ints, weight: Floats) -> tuple[Floats, Floats]:
+    """Return what every example scores with every label, and where its own label is, with its weight."""
+    # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
+    shares = np.bincount(codes, weight, minlength=logs.shape[1])
+    table = logs - (logs @ (shares / shares.sum()) if len(codes) else np.zeros(0))[:, None]
+    marks = np.zeros_like(table)
+    marks[np.arange(len(codes)), codes] = weight
+    return table, marks
 
 
 def choice_score_test(
@@ -212,9 +225,6 @@ class _Null:
 class _Part:
     """The permutation distribution of one stratum."""
 
-    rows: Ints
-    left: Floats
-    right: Floats
     expected: float
     variance: float
     third: float
@@ -222,17 +232,22 @@ class _Part:
     spread: Floats
 
     @classmethod
-    def of(cls, table: Floats, marks: Floats, rows: Ints) -> _Part:
-        n = len(rows)
-        left, right = table - table.mean(axis=0), marks - marks.mean(axis=0)
+    def of(cls, table: Floats, marks: Floats) -> _Part:
+        n = len(table)
+        left, right = _deviations(table, marks)
         expected = float(n * table.mean(axis=0) @ marks.mean(axis=0))
         own = (left * right).sum(axis=1)
         if n < 2:
-            return cls(rows, left, right, expected, 0.0, 0.0, own, np.zeros(n))
+            return cls(expected, 0.0, 0.0, own, np.zeros(n))
         # What each example adds to the variance, in the mean over all labels it could get.
         spread = np.einsum("ua,ab,ub->u", left, right.T @ right, left) / (n - 1)
         third = _third_moment(left, right, n) if n > 2 else 0.0
-        return cls(rows, left, right, expected, float(spread.sum()), third, own, spread)
+        return cls(expected, float(spread.sum()), third, own, spread)
+
+
+def _deviations(table: Floats, marks: Floats) -> tuple[Floats, Floats]:
+    """Return what the rows of a stratum have beyond its means."""
+    return table - table.mean(axis=0), marks - marks.mean(axis=0)
 
 
 def _third_moment(left: Floats, right: Floats, n: int) -> float:
@@ -287,15 +302,15 @@ def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:
     return float(log_ndtr(-z)), float(log_ndtr(z))
 
 
-def _drawn_tails(parts: list[_Part], seen: float, seed: int) -> tuple[float, float]:
+def _drawn_tails(parts: Iterable[tuple[Floats, Floats]], seen: float, seed: int) -> tuple[float, float]:
     generator = np.random.default_rng(seed)
     drawn = np.zeros(DRAWS)
-    for part in parts:
-        n = len(part.rows)
+    for left, right in parts:
+        n = len(left)
         step = max(1, DRAWN_AT_ONCE // max(n, 1))
         # Row u with the label of row v, looked up by distinct labels.
-        distinct, label = np.unique(part.right, axis=0, return_inverse=True)
-        gain = part.left @ distinct.T
+        distinct, label = np.unique(right, axis=0, return_inverse=True)
+        gain = left @ distinct.T
         for start in range(0, DRAWS, step):
             count = min(step, DRAWS - start)
             order = generator.permuted(np.broadcast_to(label.ravel(), (count, n)), axis=1)
