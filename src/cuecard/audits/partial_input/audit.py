@@ -55,7 +55,7 @@ FEWEST_EXAMPLES = 20
 #: Some dozens of bins are learned from as well as they can be with this many examples.
 BLIND_TRAIN = 20_000
 #: Memory for the figures of an example where texts and guesses stay on disk; measured on 1,080,000 pairs, rounded up.
-ROW_BYTES = 700
+ROW_BYTES = 800
 
 
 @dataclass(frozen=True)
