@@ -97,7 +97,7 @@ def _few_texts(data: Instances) -> list[Finding]:
 
 def _named(data: Instances, column: str) -> tuple[str, str]:
     if column == "premise":
-        return "premise", "premises"
+        return ("prompt", "prompts") if data.task == "preference" else ("premise", "premises")
     names = {"pair": ("hypothesis", "hypotheses"), "text": ("text", "texts"), "choice": ("choice", "choices")}
     return names.get(data.task, ("response", "responses"))
 

@@ -102,7 +102,7 @@ def on_disk(values: npt.NDArray[Any], folder: Path) -> npt.NDArray[Any]:
     """Return the same numbers in a file that has no name: memory holds what is looked at."""
     if not values.size or isinstance(values.base, np.memmap):
         return values
-    with tempfile.TemporaryFile(dir=folder) as file:
+    with writing_to(folder), tempfile.TemporaryFile(dir=folder) as file:
         np.ascontiguousarray(values).tofile(file)
         # Compiled loops take it as any other array, because it could be written to; nobody does.
         return _registered(np.memmap(file, dtype=values.dtype, mode="c", shape=values.shape))

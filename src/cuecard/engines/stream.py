@@ -32,14 +32,13 @@ from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_q
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
 from cuecard.engines.store import Store, Summary, compact, new_array
 from cuecard.engines.sums import Sums, checkpointed, reduced, sums_of
-from cuecard.engines.verification import changes, part_sizes
+from cuecard.engines.verification import SURVEY, changes, part_sizes
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import LANGUAGE_ROWS
 
 #: Examples of a split that are taken for what needs texts in memory.
 SAMPLED = 50_000
-SURVEY = "survey"
 #: Rows of numbers on disk that are looked at at a time.
 CHUNK = 1 << 20
 #: Columns of the survey that are kept on disk, by their type.

@@ -19,7 +19,7 @@ from cuecard.engines.store import Store, Summary
 T = TypeVar("T")
 
 #: Rows of tables that are added up at a time.
-AT_A_TIME = 4_000_000
+AT_A_TIME = 1_000_000
 #: The most files that such tables are divided into.
 MOST_BUCKETS = 256
 #: The table of a checkpoint that lists its pieces.

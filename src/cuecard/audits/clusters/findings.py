@@ -69,7 +69,7 @@ def texts_named(data: Instances, scope: str) -> tuple[str, str]:
     if scope == "both":
         return "input", "inputs"
     if scope == "premise":
-        return "premise", "premises"
+        return ("prompt", "prompts") if data.task == "preference" else ("premise", "premises")
     one = {"choice": "choice", "preference": "response", "text": "text"}.get(data.task, "hypothesis")
     return one, {"hypothesis": "hypotheses"}.get(one, f"{one}s")
 

@@ -20,7 +20,7 @@ EXAMPLES = 3
 _SINGLE = {
     "s1_freq": "the frequency of the {first}",
     "s2_freq": "the frequency of the {second}",
-    "s1s2_inter": "two-step walks between them",
+    "s1s2_inter": "two-step walks between {first} and {second}",
 }
 #: What the two texts of an example are called.
 _TEXTS = {
@@ -56,8 +56,9 @@ def pair_graph_findings(
     leak = scores["leakage"]
     level = "chance" if data.grouped else "the majority baseline"
     graph = summary["graph"]
+    text_of = "text" if data.task in _TEXTS else "sentence"
     if graph["sentences_repeated"] == 0:
-        text = "No sentence occurs twice, so sentence frequency cannot predict the label."
+        text = f"No {text_of} occurs twice, so {text_of} frequency cannot predict the label."
         return [
             Finding(
                 "pair_graph", "info", "The pair graph cannot predict the label", text, n=leak.n, key="leakage"
@@ -68,7 +69,7 @@ def pair_graph_findings(
     accuracy = f"{percent(leak.accuracy)} on {examples} ({interval})"
     if leak.p_value > ALPHA or leak.direction == "below":
         text = (
-            f"From sentence frequencies and pairings alone, the accuracy is {accuracy}. It is not significantly above "
+            f"From {text_of} frequencies and pairings alone, the accuracy is {accuracy}. It is not significantly above "
             f"{level} of {percent(chance)}."
         )
         title = "The pair graph does not predict the label"
@@ -89,21 +90,21 @@ def pair_graph_findings(
         ]
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
-        f"From sentence frequencies and pairings alone, without reading a word, the accuracy is {accuracy}; {level} is "
-        f"{percent(chance)}. With only {_single(best, data.task)}, it is {percent(scores[best].accuracy)}."
+        f"From {text_of} frequencies and pairings alone, without reading a word, the accuracy is {accuracy}; "
+        f"{level} is {percent(chance)}. With only {_single(best, data.task)}, it is {percent(scores[best].accuracy)}."
         f"{_ranking(leak, chance)}"
     )
     severity = severity_of((leak.low - chance) / max(1 - chance, 1e-9))
     where, evidence = _strongest_class(data, features, by_frequency, weights)
     finding = Finding(
-        "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
+        "pair_graph", severity, f"{text_of.capitalize()} frequency predicts the label", f"{text}{where}",
         leak.accuracy, leak.low, leak.high, chance, leak.n, evidence, key="leakage",
         q_value=leak.p_value,
     )  # fmt: skip
     if _only_ranks(leak, chance):  # the accuracy beside its chance would contradict the title
         finding = replace(
             finding,
-            title="The AUC of sentence frequency is above chance",
+            title=f"The AUC of {text_of} frequency is above chance",
             value=leak.auc,
             low=leak.auc_low,
             high=leak.auc_high,

@@ -62,7 +62,8 @@ def ask(
         bool,
         option(
             "--structured",
-            "Let the server allow only the possible answers, as JSON with a schema: small models then always give one.",
+            "Let the server allow only the possible answers, as JSON with a schema: small models then rarely say "
+            "anything else.",
         ),
     ] = False,
     seed: SeedOption = 0,

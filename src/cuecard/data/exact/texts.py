@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 Kind = Literal["text", "key"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SIDES = ("premise", "hypothesis")
-#: What stands for a missing text: no text has this character.
+#: What stands for a missing text; a text of this character has another hash.
 _MISSING = "\x00"
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SHARING = {"kind": pl.String, "hash": pl.UInt64, "text": pl.String}

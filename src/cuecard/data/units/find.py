@@ -28,7 +28,8 @@ def text_units(table: pl.DataFrame, scope: Literal["hypothesis", "premise"]) -> 
 def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None) -> Ints:
     """Return a number for every row that examples with the same hypotheses (and premise), in any order, share.
 
-    `hypothesis` and `premise` are units of texts; an example counts as a copy if all its texts are copies.
+    `hypothesis` and `premise` are units of texts, numbered without gaps; an example counts as a copy if all its
+    texts are copies.
     """
     if int(hypothesis.max(initial=-1)) + 1 == len(hypothesis) and premise is None:
         return in_order(examples)  # no hypothesis has a copy

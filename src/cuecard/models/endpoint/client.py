@@ -105,7 +105,9 @@ class Endpoint:
         if question.logprobs:
             body |= {"logprobs": True, "top_logprobs": 20}
         if question.schema is not None:
-            described = {"name": "answer", "schema": question.schema}
+            # Servers that are strict refuse limits of length.
+            strict = "maxLength" not in json.dumps(question.schema)
+            described = {"name": "answer", "schema": question.schema, "strict": strict}
             body |= {"response_format": {"type": "json_schema", "json_schema": described}}
         return body
 

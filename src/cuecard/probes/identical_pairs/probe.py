@@ -151,8 +151,8 @@ def _finding(model: str, scores: dict[str, Any]) -> Finding:
         title = f"{model} scores identical pairs of {'frequent' if rise > 0 else 'rare'} sentences higher"
     trend = "" if scores["rho"] is None else f"; Spearman's ρ {scores['rho']:+z.2f}"
     text = (
-        f"On {pairs}, the mean score of {model} is {rare['mean']:.2f} for those that occur "
-        f"{_times(rare['frequency'])} and {frequent['mean']:.2f} for the {frequent['n']:,} that occur at least "
+        f"On {pairs}, the mean score of {model} is {rare['mean']:z.2f} for those that occur "
+        f"{_times(rare['frequency'])} and {frequent['mean']:z.2f} for the {frequent['n']:,} that occur at least "
         f"{_times(frequent['from'])}: a difference of {_signed(rise)} (95 % CI {_signed(scores['rise_low'])} to "
         f"{_signed(scores['rise_high'])}{trend})."
     )

@@ -162,12 +162,13 @@ def prompted_predictions(
 
 def _question(prompt: Prompt, examples: Examples, i: int, structured: bool) -> Question:
     """Return what is asked about one test example."""
-    text, room = prompt.render(examples, i), LONG_ANSWER if prompt.steps else SHORT_ANSWER
+    text = prompt.render(examples, i)
     if not structured:
+        room = LONG_ANSWER if prompt.steps else SHORT_ANSWER
         return Question(text, max_tokens=room, logprobs=not prompt.steps)
     possible = possible_answers(examples, i)
-    # Tokens for the braces, and for the longest answer even if each is one letter.
-    room += 16 + max(map(len, possible))
+    # Enough for braces, names, reasoning and answer, even if every letter is a token.
+    room = 64 + max(map(len, possible)) + (MOST_REASONING if prompt.steps else 0)
     return Question(text, max_tokens=room, schema=answer_schema(possible, steps=prompt.steps))
 
 

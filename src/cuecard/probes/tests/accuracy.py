@@ -174,9 +174,9 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
 def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
     order = sorted(summaries, key=lambda name: summaries[name]["weakness_corrected"])
     sums = ", ".join(
-        f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:.1f} corrected "
-        f"for noise, 95 % CI {100 * summaries[name]['weakness_low']:.1f} to "
-        f"{100 * summaries[name]['weakness_high']:.1f})"
+        f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:z.1f} corrected "
+        f"for noise, 95 % CI {100 * summaries[name]['weakness_low']:z.1f} to "
+        f"{100 * summaries[name]['weakness_high']:z.1f})"
         for name in order
     )
     text = (

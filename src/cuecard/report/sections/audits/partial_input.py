@@ -91,7 +91,7 @@ def _figures(
     if primary.get("auc") is not None:
         figures.append(KeyFigure("AUC", f"{primary['auc']:z.3f}", "chance 0.5"))
     if primary["information"] is not None:
-        figures.append(KeyFigure("information", f"{primary['information']:z.2f}", "bits about the answer"))
+        figures.append(KeyFigure("information", f"{primary['information']:z.2f}", "bits about the label"))
     leak = summary["leak"]
     if leak["share_above_half"] is not None:
         figures.append(
