@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ def inspect_sample(
     scorer: str,
     choices: list[str] | None = None,
     epoch: int = 1,
-    logprobs: list[dict[str, float]] | None = None,
+    logprobs: Sequence[Mapping[str, float | None]] | None = None,
 ) -> dict[str, Any]:
     """Return a sample as `inspect eval --log-format json` writes it.
 
@@ -66,7 +67,7 @@ def inspect_sample(
     }
 
 
-def _token(place: dict[str, float]) -> dict[str, Any]:
+def _token(place: Mapping[str, float | None]) -> dict[str, Any]:
     listed = [{"token": t, "logprob": v, "bytes": list(t.encode())} for t, v in place.items()]
     return {**listed[0], "top_logprobs": listed}
 

@@ -23,9 +23,9 @@ from cuecard.wording import TRAINING_SET, percent, plural
 #: Texts longer than the first number of tokens are counted in bins of the second.
 _COARSE = ((200, 10), (2_000, 100), (20_000, 1_000))
 
-#: What the judged text is called in each task.
 #: What a split is called.
 _SET = {"train": TRAINING_SET, "test": "the test set"}
+#: What the judged text is called in each task.
 _TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
 #: The column of weights, where instances have them.
 WEIGHT = "_weight"
@@ -128,15 +128,23 @@ def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]
     rows = _of_split(table, name)
     counts = dict(_counted(rows, ["label"]).iter_rows())
     weights = rows[WEIGHT] if WEIGHT in rows.columns else None
+    split = data.split(name)
     return {
-        "examples": data.split(name).n_examples,
+        "examples": split.n_examples,
         "instances": rows.height,
+        **({"instances_per_example": _per_example(split)} if data.grouped else {}),
         "labels": {label: counts.get(label, 0) for label in data.labels},
         "premise_tokens": _length_summary(rows["premise_tokens"], weights),
         "hypothesis_tokens": _length_summary(rows["hypothesis_tokens"], weights),
         "empty_premise": int((rows["premise_tokens"] == 0).sum()),
         "empty_hypothesis": int((rows["hypothesis_tokens"] == 0).sum()),
     }
+
+
+def _per_example(split: Instances) -> dict[str, int]:
+    """Return how many instances the smallest and the largest example of a split have."""
+    sizes = np.diff(split.first_rows)
+    return {"min": int(sizes.min()), "max": int(sizes.max())}
 
 
 def _of_split(table: pl.DataFrame, name: str) -> pl.DataFrame:

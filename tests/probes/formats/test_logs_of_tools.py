@@ -13,6 +13,7 @@ import cuecard as cc
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.probes import UNANSWERED, read_predictions
+from cuecard.probes.formats.letter_probabilities import in_order_of_choices
 from tool_logs import harness_line, harness_log, inspect_log, inspect_sample
 
 LABELS = ["contradiction", "entailment", "neutral"]
@@ -221,11 +222,88 @@ def test_shuffled_letters_and_samples_without_log_probabilities_give_no_probabil
     assert read.probabilities is None
     assert any("missing for 1 sample of 6" in note for note in read.notes)
     samples = samples_with_logprobs()
-    samples[0]["choices"][0] = "another choice"
-    samples[0]["target"] = "B"
-    samples[0]["scores"]["choice"]["answer"] = "A"
-    with pytest.raises(InputError):
-        read_predictions(inspect_log(tmp_path / "other.json", samples, "choice"), asked)
+    samples[0]["choices"].append("another choice")
+    (read,) = read_predictions(inspect_log(tmp_path / "other.json", samples, "choice"), asked)
+    assert read.probabilities is None
+    assert any("choices are not those of the data" in note for note in read.notes)
+
+
+def replaced_places(samples: list[dict[str, Any]], places: list[dict[str, float | None]]) -> None:
+    """Give the first sample other tokens, by the probabilities of each place, the written one first."""
+    logged = [{token: None if p is None else np.log(p) for token, p in place.items()} for place in places]
+    other = inspect_sample(0, "A", {"explanation": ""}, "choice", logprobs=logged)
+    samples[0]["output"] = other["output"]
+
+
+AFTERWARDS = [{".": 0.9}, {" It": 0.9}, {" is": 0.9}, {" a": 0.99, " the": 0.01}, {" cat": 0.9}, {" C": 0.9}]
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [{"A": 0.5, "B": 0.49, "C": 0.01}, *AFTERWARDS],
+        [
+            {"B": 0.9},
+            {" or": 0.9},
+            {"\n": 1.0},
+            {"ANSWER": 1.0},
+            {":": 1.0},
+            {" A": 0.5, " B": 0.49, " C": 0.01},
+            *AFTERWARDS,
+        ],
+        [{"Ġanswer": 1.0}, {"Ġ:": 1.0}, {"ĠA": 0.5, "ĠB": 0.49, "ĠC": 0.01}],
+        [{"▁A": 0.5, "▁B": 0.49, "▁C": 0.01}],
+        [{"A": 0.4, "B": 0.392, "C": 0.008, "a": 0.2}],
+    ],
+    ids=["first", "announced", "Ġ", "▁", "article beside"],
+)
+def test_the_answer_is_the_first_capital_letter_and_no_word_of_the_text_after_it(asked, tmp_path, places):
+    samples = samples_with_logprobs()
+    replaced_places(samples, places)
+    (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, "choice"), asked)
+    assert read.probabilities is not None
+    np.testing.assert_allclose(read.probabilities[0], [0.5, 0.49, 0.01], atol=1e-12)
+
+
+def test_the_last_announced_answer_counts(asked, tmp_path):
+    samples = samples_with_logprobs()
+    announced: list[dict[str, float | None]] = [{"ANSWER": 1.0}, {":": 1.0}]
+    second: dict[str, float | None] = {" A": 0.6, " B": 0.3, " C": 0.1}
+    replaced_places(samples, [*announced, {" B": 0.9}, {" Wait": 0.9}, {"\n": 1.0}, *announced, second])
+    (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, "choice"), asked)
+    assert read.probabilities is not None
+    np.testing.assert_allclose(read.probabilities[0], [0.6, 0.3, 0.1], atol=1e-12)
+
+
+def test_a_listed_token_without_log_probability_is_left_out(asked, tmp_path):
+    samples = samples_with_logprobs()
+    replaced_places(samples, [{"A": 0.6, "B": 0.3, "C": 0.1, "the": None}])
+    (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, "choice"), asked)
+    assert read.probabilities is not None
+    np.testing.assert_allclose(read.probabilities[0], [0.6, 0.3, 0.1], atol=1e-12)
+    replaced_places(samples, [{"A": None, "B": 0.6, "C": 0.3}])
+    (read,) = read_predictions(inspect_log(tmp_path / "without.json", samples, "choice"), asked)
+    assert read.answers[0] == 0
+    assert read.probabilities is None
+    assert any("missing for 1 sample of 6" in note for note in read.notes)
+
+
+def test_more_choices_than_letters_give_no_probabilities(tmp_path):
+    choices = [f"choice {k}" for k in range(27)]
+    rows = [{"id": f"q{i}", "question": f"what {i}?", "choices": choices, "answer": i % 3} for i in range(9)]
+    data = cc.load(rows[:6], test=rows[6:])
+    score = {"value": "C", "answer": "A", "explanation": "A"}
+    samples = [
+        inspect_sample(row["id"], "A", score, "choice", choices, logprobs=[{"A": np.log(0.9)}])
+        for row in rows[6:]
+    ]
+    for sample, row in zip(samples, rows[6:], strict=True):
+        sample["target"] = "ABC"[row["answer"]]
+    (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, "choice"), data)
+    assert read.answers.tolist() == [0, 0, 0]
+    assert read.probabilities is None
+    assert any("missing for 3 samples of 3" in note for note in read.notes)
+    assert in_order_of_choices([("q6", choices, [1 / 26] * 26)], data) is None
 
 
 def test_information_beyond_choices_only_uses_the_log_probabilities_of_two_logs(tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
+from cuecard import audit, load
 from cuecard.card.card import Card, Section
 from cuecard.report.sections import section_view
 from cuecard.report.view import SECTION_VIEWS, SectionView
@@ -27,20 +28,34 @@ def test_the_overview_says_sizes_majority_and_overlap(card: Card) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "rows", "words"),
+    ("task", "rows", "sizes", "words"),
     [
-        ("choice", 12_000, "3,000 training and 300 test questions with 4 choices each."),
-        ("choice", 12_500, "3,000 training and 300 test questions with 4.2 choices on average."),
-        ("preference", 6_000, "3,000 training and 300 test preferences with 2 responses each."),
+        ("choice", 12_000, (4, 4), "3,000 training and 300 test questions with 4 choices each."),
+        ("choice", 12_000, (2, 6), "3,000 training and 300 test questions with 4.0 choices on average."),
+        ("choice", 12_500, (4, 5), "3,000 training and 300 test questions with 4.2 choices on average."),
+        ("preference", 6_000, (2, 2), "3,000 training and 300 test preferences with 2 responses each."),
     ],
 )
 def test_the_overview_of_competing_answers_says_how_many_there_are(
-    make_card: CardMaker, task, rows, words
+    make_card: CardMaker, task, rows, sizes, words
 ) -> None:
     card = make_card(task=task)
     for split in card.sections["overview"].summary["splits"].values():
         split["instances"] = rows * split["examples"] // 3_000
+        split["instances_per_example"] = dict(zip(("min", "max"), sizes, strict=True))
     assert said(card, "overview").startswith(f"The dataset has {words}")
+
+
+@pytest.mark.parametrize(("sizes", "words"), [((2, 4), "3.0 choices on average"), ((3, 3), "3 choices each")])
+def test_every_question_has_as_many_choices_only_where_the_fewest_are_the_most(sizes, words) -> None:
+    rows = [
+        {"question": f"what {i}?", "choices": [f"{i} or {k}" for k in range(sizes[i % 2])], "answer": i % 2}
+        for i in range(60)
+    ]
+    card = audit(load(rows), only=["overview"])
+    (split,) = card.sections["overview"].summary["splits"].values()
+    assert split["instances_per_example"] == {"min": min(sizes), "max": max(sizes)}
+    assert said(card, "overview").startswith(f"The dataset has 60 training questions with {words}.")
 
 
 def test_an_overview_without_test_split_leaves_overlap_out(make_card: CardMaker) -> None:

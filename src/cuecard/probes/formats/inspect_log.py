@@ -40,7 +40,7 @@ class _Score(_Read):
 
 class _Listed(_Read):
     token: str
-    logprob: float
+    logprob: float | None = None
 
 
 class _Token(_Listed):
@@ -99,13 +99,23 @@ class _Sample(_Read):
         written = self.output.choices[0].logprobs if self.output and self.output.choices else None
         tokens = (written.content if written else None) or []
         return [
-            [(one.token, one.logprob) for one in (token, *(token.top_logprobs or ()))] for token in tokens
+            Place(
+                token.token,
+                [
+                    (one.token, one.logprob)
+                    for one in (token, *(token.top_logprobs or ()))
+                    if one.logprob is not None
+                ],
+            )
+            for token in tokens
         ]
 
     def probabilities(self) -> list[float] | None:
         """Return the share of probability of every choice; None where the log does not tell."""
         letter = (self.answer() or "").strip(" ().:").upper()
-        return letter_probabilities(self.places, self.letters, letter) if self._is_letter(letter) else None
+        if not self._is_letter(letter) or len(self.letters) < len(self.choices or []):
+            return None
+        return letter_probabilities(self.places, self.letters, letter)
 
 
 class _Evaluation(_Read):

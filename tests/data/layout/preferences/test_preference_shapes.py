@@ -345,6 +345,19 @@ def test_ratings_in_several_aspects_count_by_their_mean_and_none_are_no_rating(t
     assert any("highest 'mean rating'" in note for note in data.report.notes)
 
 
+def test_ratings_of_several_annotators_count_by_their_mean(tmp_path):
+    def honesty(*ratings: str) -> dict:
+        return {"honesty": [{"Rating": rating} for rating in ratings]}
+
+    completions = [
+        {"response": WRONG, "annotations": honesty("5", "1", "1", "N/A")},
+        {"response": RIGHT, "annotations": honesty("4", "4", "4")},
+    ]
+    data = read(tmp_path, *({"instruction": f"{QUESTION} {i}", "completions": completions} for i in range(3)))
+    assert data.table["hypothesis"].to_list()[:2] == [RIGHT, WRONG]
+    assert data.table["score"].to_list()[:2] == pytest.approx([4.0, 7 / 3])
+
+
 def test_a_rating_that_is_nan_names_no_winner():
     nan = float("nan")
     frame = pl.DataFrame(

@@ -21,7 +21,14 @@ _LISTS = (
     *("all_generated_responses", "all_responses"),
 )
 _SCORE_LISTS = (
-    *("scores", "ratings", "rewards", "overall_scores", "score", "rating", "all_rm_scores", "rm_scores"),
+    "scores",
+    "ratings",
+    "rewards",
+    "overall_scores",
+    "score",
+    "rating",
+    "all_rm_scores",
+    "rm_scores",
 )
 #: Ratings of a response in several aspects, each an object with a `Rating`, as UltraFeedback has them.
 _ANNOTATIONS = ("annotations", "ratings")
@@ -165,15 +172,21 @@ def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
 
 
 def _mean_rating(column: str, dtype: object) -> pl.Expr | None:
-    """Return the mean of a response's ratings over all aspects, without those that are no number such as N/A."""
+    """Return the mean of a response's ratings over all aspects, without those that are no number such as N/A.
+
+    The rating in an aspect that several annotators rated is the mean of theirs.
+    """
     ratings = []
     for aspect in dtype.fields if isinstance(dtype, pl.Struct) else ():
-        rated, kind = pl.col(column).struct.field(aspect.name), aspect.dtype
-        if isinstance(kind, pl.List):
-            rated, kind = rated.list.first(), kind.inner
+        rated = pl.col(column).struct.field(aspect.name)
+        kind = aspect.dtype.inner if isinstance(aspect.dtype, pl.List) else aspect.dtype
         fields = by_normal_name(f.name for f in kind.fields) if isinstance(kind, pl.Struct) else {}
-        if "rating" in fields:
-            ratings.append(rated.struct.field(fields["rating"]).cast(pl.Float64, strict=False))
+        if "rating" not in fields:
+            continue
+        several = isinstance(aspect.dtype, pl.List)
+        one = pl.element() if several else rated
+        rating = one.struct.field(fields["rating"]).cast(pl.Float64, strict=False)
+        ratings.append(rated.list.eval(rating).list.mean() if several else rating)
     return pl.mean_horizontal(ratings) if ratings else None
 
 

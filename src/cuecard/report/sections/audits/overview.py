@@ -63,7 +63,8 @@ def _options(task: Task, splits: Mapping[str, Any]) -> str:
     if not examples or not options:
         return ""
     noun = "choices" if task == "choice" else "responses"
-    if options % examples == 0:
+    sizes = [split.get("instances_per_example") for split in splits.values()]
+    if all(sizes) and len({size for one in sizes for size in (one["min"], one["max"])}) == 1:
         return f" with {numbers.count(options // examples)} {noun} each"
     return f" with {options / examples:.1f} {noun} on average"
 
