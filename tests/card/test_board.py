@@ -170,3 +170,14 @@ def test_folders_without_a_card_are_an_error(tmp_path):
 
     with pytest.raises(InputError, match="there is no card"):
         card_folders(tmp_path)
+
+
+def test_a_file_that_is_no_card_is_named(tmp_path, monkeypatch):
+    from cuecard.card import card_folders
+
+    (tmp_path / "empty.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^empty\.csv is no card: give the folder .* --out FOLDER"):
+        card_folders("empty.csv")
+    with pytest.raises(InputError, match=r"^\.: there is no card; .* --out FOLDER`"):
+        card_folders(".")

@@ -179,10 +179,15 @@ def card_folders(place: str | Path) -> list[Path]:
     """Return the folders of the cards at or below a place, in the order of their names; an error if there is none."""
     place = Path(place)
     if place.is_file():
+        if place.name != CARD_FILE:
+            raise InputError(
+                f"{place} is no card: give the folder that `cuecard audit DATA --out FOLDER` wrote, or its {CARD_FILE}."
+            )
         return [place.parent]
     folders = [file.parent for file in card_files(place)]
     if not folders:
-        raise InputError(f"{place}: there is no card; write one with `cuecard audit DATA --out {place}`.")
+        folder = "FOLDER" if place.resolve() == Path.cwd() else place
+        raise InputError(f"{place}: there is no card; write one with `cuecard audit DATA --out {folder}`.")
     return folders
 
 

@@ -133,6 +133,7 @@ def probe(
     check_labels(data)
     tested = data
     answers, examples, notes = [], [], []
+    about_verdicts = [note for verdicts in inputs.get("judge", ()) for note in verdicts.notes]
     halved = ""
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
@@ -180,7 +181,7 @@ def probe(
     to_run = selection.probes if selection.named else that_can_run(selection.probes, there)
     shown = in_steps(progress, len(to_run))
     answers = [*(answer(one, tested, inputs, progress=shown) for one in to_run), *answers]
-    return card_of(data, answers, examples=examples, command=command, notes=notes)
+    return card_of(data, answers, examples=examples, command=command, notes=[*about_verdicts, *notes])
 
 
 @dataclass(frozen=True)

@@ -165,10 +165,21 @@ def test_verdicts_are_read_in_every_published_form(tmp_path, form):
 def test_verdicts_by_id_take_texts_and_labels_of_the_dataset():
     battles = demo_battles(60, seed=0)
     data = cc.load(battles.with_columns(id=pl.Series([f"e{i}" for i in range(60)])))
-    chosen = data.table.filter(pl.col("label") == "chosen")
-    verdicts = pl.DataFrame({"id": chosen["example_id"], "verdict": ["a"] * 60})
+    # The dataset calls its responses a and b, so a is its response_a, and people prefer its winner.
+    winners = battles["winner"].str.slice(-1)
+    verdicts = pl.DataFrame({"id": [f"e{i}" for i in range(60)], "verdict": winners})
     read = read_verdicts("j", verdicts, data)
     assert (read.table["human"] == read.table["preferred"]).all()
+    always = read_verdicts("j", verdicts.with_columns(verdict=pl.lit("a")), data).table
+    agreeing = (always["human"] == always["preferred"]).to_list()
+    assert agreeing == (winners == "a").to_list()
+    assert not all(agreeing)
+    by_quality = pl.DataFrame({"id": verdicts["id"], "score_chosen": 1.0, "score_rejected": 0.0})
+    assert (
+        (read_verdicts("j", by_quality, data).table.select(pl.col("human") == pl.col("preferred")))
+        .to_series()
+        .all()
+    )
     with pytest.raises(CueCardError, match="No id of j is an id of"):
         read_verdicts("j", verdicts.with_columns(id=pl.lit("zz")), data)
 

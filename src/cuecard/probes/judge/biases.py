@@ -19,6 +19,8 @@ from cuecard.text.style import formatting
 
 #: Fewer comparisons than this are not tested.
 FEWEST = 20
+#: A judge whose κ may be as high as this is not said to agree with people by chance alone.
+SOME_AGREEMENT = 0.2
 #: Responses whose numbers of words differ by less than this factor are matched in length.
 MATCHED = 1.25
 #: Verdicts of one judge about one comparison.
@@ -194,7 +196,10 @@ def stability(table: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def calibrated_rewards(table: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the score of every response, and the score minus its smooth part by length (lowess of log words)."""
+    """Return the score of every response, and the score minus its smooth part by length (lowess of log words).
+
+    `response` is what the user's file calls it, `side` what the table of verdicts does.
+    """
     rows = table.filter(
         pl.all_horizontal(pl.col(c).is_not_null() for c in ("score_a", "score_b", "text_a", "text_b"))
     ).unique("item", keep="first", maintain_order=True)
@@ -203,21 +208,25 @@ def calibrated_rewards(table: pl.DataFrame) -> pl.DataFrame | None:
     parts = [
         rows.select(
             "item",
-            pl.lit(side).alias("response"),
+            pl.col(f"name_{side}").alias("response"),
             pl.col(f"score_{side}").alias("score"),
             pl.Series("words", _words(rows[f"text_{side}"])),
+            pl.lit(side).alias("side"),
+            pl.int_range(pl.len()).alias("_row"),
         )
         for side in "ab"
     ]
-    long = pl.concat(parts)
+    long = pl.concat(parts).sort("_row", "response").drop("_row")
     smooth = lowess(np.log1p(long["words"].to_numpy()), long["score"].to_numpy())
     return long.with_columns(calibrated=pl.col("score") - pl.Series(smooth) + float(np.mean(smooth)))
 
 
 def calibrated_accuracy(table: pl.DataFrame, rewards: pl.DataFrame) -> dict[str, float] | None:
     """Return the agreement of scores with people before and after calibration by length."""
-    wide = rewards.pivot("response", index="item", values=["score", "calibrated"])
-    rows = wide.join(table.unique("item", keep="first").select("item", "human"), on="item")
+    wide = rewards.pivot("side", index="item", values=["score", "calibrated"])
+    rows = wide.join(
+        table.unique("item", keep="first", maintain_order=True).select("item", "human"), on="item"
+    )
     rows = rows.filter(pl.col("human").is_in([0.0, 1.0]))
     if rows.height < FEWEST:
         return None

@@ -19,6 +19,7 @@ def judge_findings(summary: Mapping[str, Any]) -> list[Finding]:
     for model, part in summary["judges"].items():
         own = [_FINDINGS[bias](model, part) for bias in part["biases"]]
         findings += own or [_fair(model, part)]
+        findings += [_unclear(model, part)] if part.get("unclear") else []
     return findings
 
 
@@ -97,11 +98,23 @@ def _chance(model: str, part: Mapping[str, Any]) -> Finding:
     below = kappa["high"] < 0
     text = (
         f"{model} agrees with people in {percent(people['accuracy']['value'])} of {plural(people['n'], 'verdict')}; "
-        f"κ = {kappa['value']:.2f} (95 % CI {kappa['low']:.2f} to {kappa['high']:.2f}) "
+        f"κ = {kappa['value']:z.2f} (95 % CI {kappa['low']:z.2f} to {kappa['high']:z.2f}) "
         + ("is below chance: check the sign of scores." if below else "does not differ from chance.")
     )
     title = f"{model} agrees with people {'less' if below else 'no more'} than by chance"
     return _flaw(f"{model}/chance", "high", title, text, {**kappa, "n": people["n"]}, unit="score")
+
+
+def _unclear(model: str, part: Mapping[str, Any]) -> Finding:
+    people = part["agreement"]
+    kappa, n = people["kappa"], plural(people["n"], "verdict")
+    text = (
+        f"{model} agrees with people in {percent(people['accuracy']['value'])} of {n}; κ = {kappa['value']:z.2f} (95 % "
+        f"CI {kappa['low']:z.2f} to {kappa['high']:z.2f}). With so few verdicts it cannot be told whether it agrees "
+        "with people more than by chance: give more verdicts that people judged, too."
+    )
+    title = f"Too few verdicts to tell whether {model} agrees with people"
+    return _flaw(f"{model}/agreement", "info", title, text, {**kappa, "n": people["n"]}, unit="score")
 
 
 def _flaw(
@@ -130,12 +143,13 @@ def _fair(model: str, part: Mapping[str, Any]) -> Finding:
         if parts
         else f"No bias of {model} could be tested. Position needs at least {FEWEST} comparisons judged in both orders; "
         f"length and formatting, {FEWEST} with the texts of both responses; self-preference, {FEWEST} with the names "
-        "of the models."
+        f"of the models; agreement, {FEWEST} that people judged, too. Found: "
+        f"{plural(part['comparisons'], 'comparison')}."
     )
-    if people:
+    if people and not part.get("unclear"):
         kappa = people["kappa"]
         text += (
-            f" It agrees with people in {percent(people['accuracy']['value'])} (κ = {kappa['value']:.2f}, 95 % CI "
-            f"{kappa['low']:.2f} to {kappa['high']:.2f})."
+            f" It agrees with people in {percent(people['accuracy']['value'])} (κ = {kappa['value']:z.2f}, 95 % CI "
+            f"{kappa['low']:z.2f} to {kappa['high']:z.2f})."
         )
     return Finding("judge", "info", title, text, key=f"{model}/fair", role="flaw")

@@ -10,6 +10,7 @@ import polars as pl
 from cuecard.data.layout.dialogues import is_chat, last_message
 from cuecard.data.layout.preferences.winners import NONE, TIE, UNKNOWN, winner_positions
 from cuecard.errors import InputError
+from cuecard.wording import plural
 
 _IDS = ("id", "example_id", "pair_id", "question_id", "uid")
 _HUMAN = ("human", "human_winner", "human_preference", "gold", "label", "quality")
@@ -17,6 +18,10 @@ _VERDICTS = ("verdict", "preference", "winner", "judgment", "prediction", "choic
 _JUDGES = ("judge", "judge_name", "annotator")
 _SCORES = ("score", "reward", "rating")
 _FIRST = ("first", "shown_first", "position", "order")
+#: What responses are called where a is the better one.
+_CHOSEN = (pl.lit("chosen").alias("name_a"), pl.lit("rejected").alias("name_b"))
+#: Verdicts as MT-Bench asks a judge to write them.
+_BRACKETED = {"[[a]]": "a", "[[b]]": "b", "[[c]]": "tie"}
 
 
 def recognised(frame: pl.DataFrame, where: str) -> pl.DataFrame:
@@ -35,6 +40,11 @@ def recognised(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         if needed <= names:
             return read(frame, where)
     return _plain(frame, where)
+
+
+def has_ids(frame: pl.DataFrame) -> bool:
+    """Return whether the table says which comparison each row is about."""
+    return any(name.lower() in _IDS for name in frame.columns)
 
 
 def _flat(values: pl.Series) -> pl.Series:
@@ -114,7 +124,7 @@ def _reward_bench(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         subset=("subset",),
         judge=("model", "judge"),
     )
-    rows = frame.select(*parts, pl.lit(1.0).alias("human"))
+    rows = frame.select(*parts, pl.lit(1.0).alias("human")).with_columns(_CHOSEN)
     if "item" not in rows.columns:
         rows = rows.with_columns(_row_number())
     if {"score_a", "score_b"} <= set(rows.columns):
@@ -142,7 +152,7 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         roles[f"score_{side}"] = tuple(
             n for m in marks for n in (f"score_{m}", f"{m}_score", f"reward_{m}", f"rating_{m}")
         )
-    rows = frame.select(*_optional(frame, **roles))
+    rows = frame.select(_optional(frame, **roles) or _row_number())
     rows = rows.with_columns(_numbers(rows[c], where) for c in ("score_a", "score_b") if c in rows.columns)
     if "item" in rows.columns and "turn" in names and frame["turn"].n_unique() > 1:
         rows = rows.with_columns(prompt=rows["prompt"] if "prompt" in rows.columns else rows["item"])
@@ -154,6 +164,8 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
             if same
             else _row_number()
         )
+    if chosen:
+        rows = rows.with_columns(_CHOSEN)
     both = ("chosen", "rejected") if chosen else ("a", "b")
     shown = next((c for c in _FIRST if c in names), None)
     if shown is not None:
@@ -203,11 +215,16 @@ def _which(values: pl.Series, both: tuple[str, str], where: str) -> pl.Series:
         raise InputError(
             f"Column {values.name!r} of {where} has the values {sorted(distinct)[:6]}: expected a, b or tie; or 1, 2."
         )
+    if values.dtype == pl.String:
+        plain = values.str.strip_chars().str.to_lowercase().replace_strict(_BRACKETED, default=None)
+        values = pl.select(pl.coalesce(plain, values)).to_series().alias(values.name)
     places = winner_positions(values.alias("winner"), "name", both)
-    if (places == UNKNOWN).any():
-        value = values[int((pl.Series(places) == UNKNOWN).arg_max() or 0)]
+    unknown = int((places == UNKNOWN).sum())
+    if unknown:
+        row = int((pl.Series(places) == UNKNOWN).arg_max() or 0)
         raise InputError(
-            f"Column {values.name!r} of {where} has the value {value!r}: expected {both[0]}, {both[1]} or tie."
+            f"Column {values.name!r} of {where} has the value {values[row]!r} in row {row + 1:,} "
+            f"({plural(unknown, 'row')} in all have such values): expected {both[0]}, {both[1]} or tie."
         )
     codes = pl.Series(places)
     return codes.replace_strict({0: 1.0, 1: 0.0, TIE: 0.5, NONE: None}, return_dtype=pl.Float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,9 @@ from cuecard.probes.judge.findings import judge_findings
 from cuecard.probes.judge.measures import KINDS, judge_measures
 from cuecard.probes.judge.verdicts import Verdicts
 from cuecard.stats import q_values
+
+#: What is tested of every judge, where there are enough comparisons for it.
+TESTS = ("position", "style", "self_preference", "stability", "agreement")
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,14 @@ class JudgeTest:
         for verdicts in judge:
             part, calibrated = self._judged(verdicts)
             smallest = min([smallest, *part["q_values"].values()])
-            judges[verdicts.name] = part
+            judges[verdicts.name] = part | {"tested": tested(part)}
             if calibrated is not None:
-                rewards.append(calibrated.with_columns(judge=pl.lit(verdicts.name)))
-        summary: dict[str, Any] = {"judges": judges, "alpha": self.alpha}
+                rewards.append(calibrated.drop("side").with_columns(judge=pl.lit(verdicts.name)))
+        summary: dict[str, Any] = {
+            "judges": judges,
+            "alpha": self.alpha,
+            "fewest": biases.FEWEST,
+        }
         tables = {"judges": _table(judges)}
         if rewards:
             tables["judge_rewards"] = pl.concat(rewards)
@@ -63,6 +70,7 @@ class JudgeTest:
         table = verdicts.table
         part: dict[str, Any] = {
             "verdicts": table.height,
+            "missing": verdicts.missing,
             "comparisons": table["item"].n_unique(),
             "position": biases.position(table),
             "style": biases.style_reliance(table),
@@ -86,8 +94,17 @@ class JudgeTest:
         part["biases"] = [name for name, q in part["q_values"].items() if q <= self.alpha]
         people = part["agreement"]
         if people and not people["kappa"]["low"] > 0:
-            part["biases"] = ["chance", *part["biases"]]
+            # An interval that holds both no agreement and some is wide because there are few verdicts.
+            if people["kappa"]["high"] < biases.SOME_AGREEMENT:
+                part["biases"] = ["chance", *part["biases"]]
+            else:
+                part["unclear"] = ["agreement"]
         return part, rewards
+
+
+def tested(part: Mapping[str, Any]) -> bool:
+    """Return whether there were enough comparisons for any test of a judge."""
+    return any(part[name] for name in TESTS)
 
 
 def _table(judges: dict[str, Any]) -> pl.DataFrame:
@@ -100,8 +117,11 @@ def _table(judges: dict[str, Any]) -> pl.DataFrame:
             {
                 "judge": name,
                 "verdicts": part["verdicts"],
-                "named": ", ".join(part["biases"]) or "fair",
+                "missing": part["missing"],
+                "named": ", ".join(part["biases"]) or ("fair" if tested(part) else "not tested"),
                 "consistency": order.get("consistency"),
+                "consistency_low": order.get("low"),
+                "consistency_high": order.get("high"),
                 "to_first": order.get("to_first"),
                 "to_second": order.get("to_second"),
                 "length": length[0]["coefficient"] if length else None,
@@ -110,19 +130,25 @@ def _table(judges: dict[str, Any]) -> pl.DataFrame:
                 "accuracy": (people.get("accuracy") or {}).get("value"),
                 "balanced": (people.get("balanced") or {}).get("value"),
                 "kappa": (people.get("kappa") or {}).get("value"),
+                "kappa_low": (people.get("kappa") or {}).get("low"),
+                "kappa_high": (people.get("kappa") or {}).get("high"),
                 "self_preference": (part["self_preference"] or {}).get("value"),
                 "stability": (part["stability"] or {}).get("value"),
             }
         )
-    schema = {"verdicts": pl.Int64, "to_first": pl.Int64, "to_second": pl.Int64}
+    schema = {"verdicts": pl.Int64, "missing": pl.Int64, "to_first": pl.Int64, "to_second": pl.Int64}
     floats = (
         "consistency",
+        "consistency_low",
+        "consistency_high",
         "length",
         "length_low",
         "length_high",
         "accuracy",
         "balanced",
         "kappa",
+        "kappa_low",
+        "kappa_high",
         "self_preference",
         "stability",
     )

@@ -14,10 +14,13 @@ from cuecard.data.files.paths import typed_path
 from cuecard.data.files.reading import read_file
 from cuecard.data.instances import COLUMNS
 from cuecard.errors import InputError
-from cuecard.probes.judge.formats import recognised
+from cuecard.probes.judge.formats import has_ids, recognised
+from cuecard.probes.judge.matching import matched
+from cuecard.wording import percent, plural
 
 #: Columns of verdicts. `preferred` is 1 where the first named response (a) wins, 0 where b does, 0.5 for a tie;
-#: `human` says the same of people, or of the quality label; `first` is 1 where the judge saw a first.
+#: `human` says the same of people, or of the quality label; `first` is 1 where the judge saw a first. Responses may
+#: have changed places so that comparisons have one form: `name_a` and `name_b` are what the user's file calls them.
 VERDICT_COLUMNS = {
     "item": pl.String,
     "prompt": pl.String,
@@ -32,16 +35,23 @@ VERDICT_COLUMNS = {
     "score_b": pl.Float64,
     "subset": pl.String,
     "judge": pl.String,
+    "name_a": pl.String,
+    "name_b": pl.String,
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What a judge said, one row per comparison and time it was asked; columns as in `VERDICT_COLUMNS`."""
+    """What a judge said, one row per comparison and time it was asked; columns as in `VERDICT_COLUMNS`.
+
+    `missing` is the number of verdicts without a value, which `table` does not hold.
+    """
 
     name: str
     table: pl.DataFrame
     source: str
+    notes: tuple[str, ...] = ()
+    missing: int = 0
 
     def instances(self) -> Instances:
         """Return the comparisons as preferences: the response that people prefer is chosen, or the judge's choice.
@@ -94,7 +104,8 @@ def read_verdicts(
 
     Read are judgments of MT-Bench (`g1_winner`, `g2_winner`), annotations of AlpacaEval (`generator_1`,
     `preference`), battles of an arena (`model_a`, `winner`), outputs of RewardBench (`scores_chosen`, `results`), and a
-    plain table: `verdict` or scores of both responses, by `id`, with `first` for the response shown first.
+    plain table: `verdict` or scores of both responses, by `id`, with `first` for the response shown first. Where the
+    dataset has no ids, ids are row numbers.
     """
     if isinstance(source, pl.DataFrame):
         frame, where = source, name or "verdicts"
@@ -108,41 +119,23 @@ def read_verdicts(
         pl.lit(None, dtype=dtype).alias(c) for c, dtype in VERDICT_COLUMNS.items() if c not in rows.columns
     ]
     table = rows.with_columns(missing).select(pl.col(c).cast(dtype) for c, dtype in VERDICT_COLUMNS.items())
-    table = table.filter(pl.col("preferred").is_not_null())
-    if not table.height:
+    table = table.with_columns(name_a=pl.col("name_a").fill_null("a"), name_b=pl.col("name_b").fill_null("b"))
+    valued = table["preferred"].is_not_null()
+    if not valued.any():
         raise InputError(
             f"{where} has no verdict that can be read: expected a, b, tie, or the name of a response."
         )
-    if data is not None:
-        table = _joined(table, data, where)
-    judges = table["judge"].drop_nulls().unique()
+    judges = table.filter(valued)["judge"].drop_nulls().unique()
     called = name or (judges[0] if len(judges) == 1 else Path(where).stem)
-    return Verdicts(called, _one_pair_per_item(_canonical(table)), where)
-
-
-def _joined(table: pl.DataFrame, data: Instances, where: str) -> pl.DataFrame:
-    """Return the verdicts with texts and labels of the dataset: a is the chosen response, b the first rejected one."""
-    wide = (
-        data.table.filter(pl.col("position") < 2)
-        .group_by("example_id", maintain_order=True)
-        .agg(pl.col("premise").first().alias("_prompt"), pl.col("hypothesis").alias("_texts"))
-    )
-    both = table.join(wide, left_on="item", right_on="example_id", how="left", maintain_order="left")
-    known = both["_texts"].is_not_null()
-    if not known.any():
-        raise InputError(
-            f"No id of {where} is an id of {data.name}: name the column of ids id, or leave the dataset out."
-        )
-    return (
-        both.filter(known)
-        .with_columns(
-            prompt=pl.coalesce("prompt", "_prompt"),
-            text_a=pl.coalesce("text_a", pl.col("_texts").list.get(0)),
-            text_b=pl.coalesce("text_b", pl.col("_texts").list.get(1, null_on_oob=True)),
-            human=pl.coalesce("human", pl.lit(1.0)),
-        )
-        .drop("_prompt", "_texts")
-    )
+    notes: tuple[str, ...] = ()
+    if data is not None:
+        table, notes = matched(table, data, where, ids=has_ids(frame))
+        valued = table["preferred"].is_not_null()
+    absent = table.height - int(valued.sum())
+    if absent:
+        share = percent(absent / table.height, 0)
+        notes = (*notes, f"{called}: {absent:,} of {plural(table.height, 'verdict')} ({share}) are missing.")
+    return Verdicts(called, _one_pair_per_item(_canonical(table.filter(valued))), where, notes, absent)
 
 
 def _one_pair_per_item(table: pl.DataFrame) -> pl.DataFrame:
@@ -159,7 +152,7 @@ def _canonical(table: pl.DataFrame) -> pl.DataFrame:
     """Return verdicts about the same two responses with the same one as a, so that orders can be compared."""
     key_a, key_b = (pl.coalesce(f"text_{side}", f"model_{side}", pl.lit(side)) for side in "ab")
     turned = table.select((key_a > key_b).fill_null(False)).to_series()
-    swap = {"text_a": "text_b", "model_a": "model_b", "score_a": "score_b"}
+    swap = {"text_a": "text_b", "model_a": "model_b", "score_a": "score_b", "name_a": "name_b"}
     swap |= {b: a for a, b in swap.items()}
     flipped = table.select(
         (1.0 - pl.col(c)).alias(c)

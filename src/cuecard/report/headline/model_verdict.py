@@ -22,7 +22,7 @@ def model_headline(card: Card) -> str:
     parts = _relying(card, relied, accuracies) if relied else _correct(card, accuracies)
     largest = [_told(m) for m in shortcuts(card, ["models"])[:1]]
     judged = [m for m in measures_about(card, ["models"]) if m.worse != "neither" and m.value is not None]
-    if not parts and (worst := _worst(card)):
+    if not parts and (worst := _worst(card) or _untested(card)):
         return worst
     if not parts:
         parts, largest = largest or [_told(m) for m in judged[:NAMED]], []
@@ -47,6 +47,24 @@ def _worst(card: Card) -> str:
         else ""
     )
     return f"{'; '.join(titles[:NAMED])}{more}." if titles else ""
+
+
+def _untested(card: Card) -> str:
+    """Return why none of the judges could be tested, or nothing where one was."""
+    section = card.sections.get("judge")
+    judges = section.summary.get("judges", {}) if section is not None and section.status == "done" else {}
+    if section is None or not judges or any(part.get("tested", True) for part in judges.values()):
+        return ""
+    fewest = section.summary["fewest"]
+    most = max(part["comparisons"] for part in judges.values())
+    named = listed([display_text(name, 60) for name in list(judges)[:NAMED]])
+    start = f"Nothing could be tested about {named}"
+    if most < fewest:
+        return f"{start}: every test needs at least {fewest} comparisons, found {numbers.count(most)}."
+    return (
+        f"{start}: of {numbers.plural(most, 'comparison')}, fewer than {fewest} are judged in both orders or twice, "
+        "have the texts of both responses, or were judged by people."
+    )
 
 
 def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str, Measure]) -> list[str]:

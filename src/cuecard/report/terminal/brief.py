@@ -15,6 +15,7 @@ from cuecard.report.cue_rows import fewest_instances, reason_not_tested
 from cuecard.report.findings import how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections.audits.cues import cue_table
+from cuecard.report.sections.probes.judge import judge_tests
 from cuecard.report.terminal.card import (
     INDENT,
     TONES,
@@ -49,6 +50,8 @@ def render_brief(card: Card, console: Console, *, sections: Sequence[str] = ()) 
         console.print(figures_line(figures))
     _findings(ordered_findings(card), console)
     _named(card, console)
+    if "judge" not in sections:
+        _judges(card, console)
     for name, section in card.sections.items():
         if name in sections or section.about in _SECTIONS_ARE_THE_RESULT:
             console.print()
@@ -89,6 +92,15 @@ def _numbers(finding: FindingModel) -> str:
         return ""
     value, chance = (numbers.in_unit(number, finding.unit) for number in (finding.value, finding.chance))
     return f"  {value}, chance {chance}"
+
+
+def _judges(card: Card, console: Console) -> None:
+    """Print what was tested of every judge, and what could not be."""
+    section = card.sections.get("judge")
+    if section is not None and section.status == "done":
+        table = judge_tests(section)
+        console.print()
+        console.print(table_of(table, table.total, console.width))
 
 
 def _named(card: Card, console: Console) -> None:
