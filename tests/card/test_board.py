@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
+import cuecard as cc
 from cuecard.analysis import Finding, Measure
 from cuecard.card.board import COLUMNS, board
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 from cuecard.errors import InputError, UsageError
-from cuecard.report.board.cells import shortcut_text
+from cuecard.report.board.cells import shortcut_text, source_text
 from cuecard.report.board.page import write_badges
 
 
@@ -66,6 +68,24 @@ def test_a_column_chooses_the_measure_with_the_largest_lower_end():
     assert row.cells["blind_rule"].measure == "partial_input.position.excess"
     assert row.cells["cues"].value == pytest.approx(50.0)
     assert row.cells["clusters"] is None
+
+
+def test_a_shortcut_on_a_slice_is_named_with_its_slice():
+    rows = [
+        {
+            "prompt": f"ask {i}",
+            "chosen": "yes it is " * (1 + i % 2),
+            "rejected": "no it is " * (2 - i % 2),
+            "of": "ab"[i % 2],
+        }
+        for i in range(200)
+    ]
+    card = cc.audit(pl.DataFrame(rows), only=["slices"])
+    cell = board([card]).rows[0].cells["slice"]
+    strongest = {row["rule"]: row["value"] for row in card.sections["slices"].summary["strongest"]}
+    value = strongest[cell.measure.split(".")[1]]
+    assert f"where of = {value}" in cell.label
+    assert source_text(next(c for c in COLUMNS if c.name == "slice"), cell).endswith(f"where of = {value}")
 
 
 def test_sorting_by_a_column_puts_datasets_without_it_last():

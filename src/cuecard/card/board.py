@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Any
@@ -184,10 +184,22 @@ def _row(cards: Sequence[Card], name: str) -> BoardRow:
         else Cell(best.name, best.label or best.name, best.unit, best.value, best.low, best.high),
         chance=None if best is None else best.chance,
         severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
-        cells={column.name: column.cell(measures) for column in COLUMNS},
+        cells={column.name: _of_slice(column.cell(measures), card) for column in COLUMNS},
         tested=tuple(name for name, section in card.sections.items() if section.status == "done"),
         card=card._read_from,
     )
+
+
+def _of_slice(cell: Cell | None, card: Card) -> Cell | None:
+    """Return the cell with the slice in its label, where its measure is of the strongest slice of a shortcut."""
+    if cell is None or not cell.measure.startswith("slices."):
+        return cell
+    rule = cell.measure.split(".")[1]
+    for row in card.sections["slices"].summary.get("strongest", ()):
+        if row["rule"] == rule:
+            shortcut = cell.label.partition(" above chance")[0]
+            return replace(cell, label=f"{shortcut} where {row['column']} = {row['value']} above chance")
+    return cell
 
 
 def _joined(cards: Sequence[Card]) -> Card:

@@ -27,7 +27,7 @@ def source_text(column: BoardColumn, cell: Cell | None) -> str:
     several = any("*" in pattern for pattern in column.measures)
     if cell is None or not several:
         return ""
-    return display_text(cell.label.partition(" above chance")[0].removesuffix(" accuracy"), 40)
+    return display_text(cell.label.partition(" above chance")[0].removesuffix(" accuracy"), 80)
 
 
 def shortcut_text(row: BoardRow) -> str:
