@@ -167,10 +167,12 @@ def test_no_label_of_a_fold_enters_its_own_correction_in_one_file(biased):
 
 
 def test_a_gap_that_is_not_significant_is_called_so():
-    before = {"accuracy": 0.8, "gap": 0.01, "log10_p": -0.2, "log10_p_within_label": -1.0}
+    before = {"accuracy": 0.8, "gap": 0.01, "gap_high": 0.03, "log10_p": -0.2, "log10_p_within_label": -1.0}
     metrics = {"before": before, "after": before, "changed_answers": 0, "examples": 10}
     assert "not significant" in cost_sentence(metrics)
     assert "not significant" not in cost_sentence(metrics | {"before": before | {"log10_p": -3.0}})
+    assert "too far" not in cost_sentence(metrics)
+    assert "too far" in cost_sentence(metrics | {"after": before | {"gap": -0.05, "gap_high": -0.01}})
 
 
 def test_worst_group_accuracy_rises(biased):

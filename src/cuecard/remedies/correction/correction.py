@@ -285,6 +285,8 @@ def cost_sentence(metrics: Mapping[str, Any]) -> str:
     level = float(np.log10(ALPHA))
     idle = min(before["log10_p"], before["log10_p_within_label"]) > level
     note = " The gap before is not significant: there is no evidence of cues to correct for." if idle else ""
+    if after["gap_high"] < 0:
+        note += " It goes too far: now unusual labels are more accurate; a lower --strength does less."
     return (
         f"The correction changes {plural(metrics['changed_answers'], 'answer')} of {metrics['examples']:,}: accuracy "
         f"{100 * before['accuracy']:.1f} % → {100 * after['accuracy']:.1f} % ({change:+z.1f} points), gap between "

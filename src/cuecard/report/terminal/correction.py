@@ -23,14 +23,16 @@ def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
     console.print(Text(f"{title}, method {metrics['method']}", style="bold"))
     console.print(Text(tuning_note(metrics), style="dim"))
     table = Table(
-        "", "accuracy", "usual label", "unusual label", "gap", "p", "p within labels", box=SIMPLE_HEAD
-    )
+        "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels",
+        box=SIMPLE_HEAD,
+    )  # fmt: skip
     for name in ("before", "after"):
         row = metrics[name]
         table.add_row(
             name,
-            *(numbers.percent(row[key]) for key in ("accuracy", "usual_accuracy", "unusual_accuracy")),
-            f"{100 * row['gap']:+z.1f}",
+            f"{numbers.percent(row['accuracy'])} ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
+            *(numbers.percent(row[key]) for key in ("usual_accuracy", "unusual_accuracy")),
+            f"{100 * row['gap']:+z.1f} ({100 * row['gap_low']:+z.1f} to {100 * row['gap_high']:+z.1f})",
             *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label")),
         )
     console.print(table)
@@ -40,6 +42,7 @@ def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
 def tuning_note(metrics: Mapping[str, Any]) -> str:
     """Return the strength, what it was chosen on, and whether the aim was reached there."""
     strengths = [" and ".join(f"{value:g}" for value in one) for one in metrics["strengths"]]
+    kind = " over all examples and within labels" if len(metrics["strengths"][0]) == 2 else ""
     if metrics["tuned_on"] == "given":
         return f"Strength {strengths[0]}, as set."
     where = {
@@ -52,4 +55,10 @@ def tuning_note(metrics: Mapping[str, Any]) -> str:
         if metrics["closed_where_tuned"] or metrics["aim"] != "gap"
         else "; no strength closes the gap there"
     )
-    return f"Strength {', '.join(dict.fromkeys(strengths))}, tuned for the aim {metrics['aim']} on {where}{reached}."
+    each = dict.fromkeys(strengths)
+    named = (
+        f"Strengths of the folds{kind}: {'; '.join(each)}"
+        if len(each) > 1
+        else f"Strength{kind} {strengths[0]}"
+    )
+    return f"{named}, tuned for the aim {metrics['aim']} on {where}{reached}."
