@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,9 @@ import pytest
 from cuecard.data import Instances
 from cuecard.data.units import FoldedTexts, copies, example_units
 from cuecard.errors import CueCardError
+
+#: The module, whose name the package gives to a function of it.
+copies_module = importlib.import_module("cuecard.data.units.copies")
 
 
 def codes(*texts: str) -> list[int]:
@@ -179,3 +184,18 @@ def test_runs_of_texts_have_the_units_of_their_words_together() -> None:
     assert of_runs.tolist() == joined.tolist()
     assert of_runs[20:22].tolist() == [0, 1]
     assert len(set(of_runs.tolist())) == 28
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_texts_are_read_on_several_threads_as_on_one(monkeypatch, threads):
+    rng = np.random.default_rng(0)
+    # Words that grow when case and signs are brought to one form, so that hashes need more room than was reserved.
+    words = np.array(["abc", "Ünï", "ﷺ" * 3, "İ" * 4, "don't", "x", "日本", "ß"])
+    drawn = [" ".join(rng.choice(words, rng.integers(0, 12))) if i % 20 else None for i in range(2000)]
+    texts = pl.Series([*drawn, *["İ" * 40 + "ﷺ" * 5] * 600])
+    monkeypatch.setattr(copies_module, "ROWS_AT_ONCE", 200)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: 1)
+    one = copies_module._folded(texts)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
+    for expected, found in zip(one, copies_module._folded(texts), strict=True):
+        np.testing.assert_array_equal(expected, found)

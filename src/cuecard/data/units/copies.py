@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.parallel import on_threads, parts_of_rows, started
+from cuecard.data.parallel import on_threads, parts_of_rows, running_total, started
 from cuecard.data.splits.sentences import normalised
 from cuecard.data.units import _folding, _kernels
 from cuecard.data.utf8 import utf8
@@ -176,10 +177,36 @@ def _folded(
     texts: pl.Series,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the hash of every text, the hashes of its words in compressed rows, and which texts may have signs."""
+    n_parts = max(1, min(pl.thread_pool_size(), len(texts) // ROWS_AT_ONCE))
+    bounds = np.linspace(0, len(texts), n_parts + 1).astype(np.int64)
+    parts = [texts.slice(int(first), int(last - first)) for first, last in pairwise(bounds)]
+    rooms = [int(part.str.len_bytes().sum() or 0) // 2 + len(part) + 1 for part in parts]
+    # Arrays of numpy lie in large pages, which are much quicker to fill than those that compiled code asks for.
+    words, begins = np.empty(sum(rooms), dtype=np.uint64), running_total(np.array(rooms, np.int64))
+    done = on_threads(lambda i: _folded_part(parts[i], words[begins[i] : begins[i + 1]]), n_parts)
+    if n_parts == 1:
+        return done[0]
+    ends = running_total(np.array([len(own) for _, own, _, _ in done]))
+    if (
+        ends > begins
+    ).any():  # texts in one form may be longer than they were: no part may cover the next one
+        words = np.empty(ends[-1], dtype=np.uint64)
+    for first, last, (_, own, _, _) in zip(ends[:-1], ends[1:], done, strict=True):
+        words[first:last] = own
+    starts = [
+        np.zeros(1, np.int64),
+        *(first + own[1:] for first, (_, _, own, _) in zip(ends, done, strict=False)),
+    ]
+    whole, signs = (np.concatenate([part[i] for part in done]) for i in (0, 3))
+    return whole, words[: ends[-1]], np.concatenate(starts), signs
+
+
+def _folded_part(
+    texts: pl.Series, words: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return what `_folded` does of some texts; the hashes are written into `words`, or a longer array if need be."""
     n = len(texts)
     whole, starts, signs = np.empty(n, np.uint64), np.zeros(n + 1, np.int64), np.empty(n, np.bool_)
-    # Arrays of numpy lie in large pages, which are much quicker to fill than those that compiled code asks for.
-    words = np.empty(int(texts.str.len_bytes().sum() or 0) // 2 + n + 1, dtype=np.uint64)
     for first in range(0, n, ROWS_AT_ONCE):
         part = texts.slice(first, ROWS_AT_ONCE)
         data, offsets = utf8(part)
