@@ -147,7 +147,7 @@ def _rows_in_parts(path: Path) -> pl.DataFrame | None:
                 if not frames:
                     check_encoding(lines, where)
                 marks = json_marks(lines)
-                if not lines.strip() or _needs_mending(lines, marks):
+                if not lines or lines.isspace() or _needs_mending(lines, marks):
                     return None
                 frame = _rows_like_the_first(lines, where, marks, frames[0].schema if frames else None)
                 if frame is None:
