@@ -131,7 +131,7 @@ class OnRay:
 
 
 class Tree:
-    """Results that are merged `BRANCHES` at a time as they come: at most so many of each height are left."""
+    """Results that are merged `BRANCHES` at a time as they come: of each height, fewer than that are left."""
 
     def __init__(self, merge: Callable[[list[Any]], Any]) -> None:
         self._merge = merge

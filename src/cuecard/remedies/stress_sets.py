@@ -80,8 +80,8 @@ def stress_set(
         data: the audited dataset.
         examples: the table of examples of its card, `card.tables["examples"]`.
         solvers: partial inputs that count, such as "hypothesis_only"; all that were scored by default. An
-            example is easy if one of them alone names the right answer, with a confidence at which it is right on most
-            of the other examples (`easy_examples`): without a leak, answers that are right by luck are not easy.
+            example is easy if one of them alone names the right answer, with a confidence at which most of its
+            other answers are correct (`easy_examples`): without a leak, answers that are right by luck are not easy.
         balanced: drop hard examples at random until every label of the data has as many in each split; what a
             model that always names one label scores on the hard part is then 1/number of labels. Choices are
             balanced by the position of the right one among the questions with as many choices; questions of a

@@ -34,7 +34,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 MOST_ROWS, FEWEST_ROWS = 200_000, 2_000
 #: The part of the memory that the rows that are read at a time may take with everything that is made of them.
 AT_A_TIME = 0.25
-#: Audits with `row_bytes`, which keep so many bytes of every row, may take this much in any case.
+#: Audits with `row_bytes`, which keep that number of bytes of every row, may take this much in any case.
 LEAST_MEMORY = 1_000_000_000
 #: What only a dataset in memory can have, by the argument of `load`.
 _WHOLE = ("label_file", "holdout", "limit", "cluster")

@@ -50,7 +50,7 @@ class HardSubset:
     """Every model's accuracy on the hard and on the easy test examples.
 
     An example is easy if a model that is trained on partial input (hypothesis only, choices only, …) names the right
-    answer, at a confidence at which it is right on most *other* examples; all others are hard. It is what
+    answer, at a confidence at which most of its *other* answers are correct; all others are hard. It is what
     `cuecard stress` writes.
 
     Args:

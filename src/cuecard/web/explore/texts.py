@@ -59,7 +59,7 @@ class Texts:
     def sharing(self, number: int) -> tuple[list[int], int]:
         """Return examples that hold one of the sentences of an example, and how many do: a text can be in millions.
 
-        These are its neighbours in the pair graph, itself among them, and so many of them that a page can filter.
+        These are its neighbours in the pair graph, itself among them; at most as many as a page can filter.
         """
         self.at(number)
         owners = self._sentences[:, 0]  # bisecting reads a few of them, searchsorted would copy the column
