@@ -452,6 +452,26 @@ def test_a_share_of_both_splits_says_whose_chance_level_it_has() -> None:
     assert "training and test set together, at the chance level of the training set, " in text
 
 
+def test_a_share_of_both_splits_below_either_says_that_it_is_corrected() -> None:
+    """With a word that always goes with one label, in train and in test, the correction for selection still shows."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for n in (1_500, 900):
+        yes = np.arange(n) % 2 == 0
+        words = rng.integers(0, 500, (n, 6))
+        telling = yes & (np.arange(n) % 10 == 0)
+        texts = [
+            " ".join(f"w{j}" for j in row) + (" mark" if has else "")
+            for row, has in zip(words, telling, strict=True)
+        ]
+        parts.append(pl.DataFrame({"premise": [f"p{n}-{i}" for i in range(n)], "hypothesis": texts,
+                                   "label": np.where(yes, "yes", "no")}))  # fmt: skip
+    findings = Cues(features=("word",)).run(load(parts[0], test=parts[1])).findings
+    [text] = [finding.text for finding in findings if "mark" in finding.cue]
+    assert "In the test set: 100\xa0% of 90" in text
+    assert "training and test set together, corrected for selection, 9" in text
+
+
 def test_where_only_shared_words_predict_the_label_no_cue_is_found_in_a_single_text():
     rng = np.random.default_rng(0)
     rows = []

@@ -31,6 +31,8 @@ EXAMPLES_PER_FINDING = 3
 PARTS_NAMED = 4
 #: A share corrected for selection is told beside the raw one where they differ by more.
 VISIBLE = 0.015
+#: Half of the last digit of a share in percent.
+ROUNDING = 0.0005
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +219,9 @@ def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
         # Where labels have other shares in the test set, the sum of both is not that of their examples.
         same = abs(plain - row["held_share"]) < 0.002 + 0.5 / max(sum(sizes), 1)
         level = "" if same else ", at the chance level of the training set,"
+        shares = row["share"], row["again_share"]
+        if same and not min(shares) - ROUNDING <= row["held_share"] <= max(shares) + ROUNDING:
+            level = ", corrected for selection,"
         text += f"; training and test set together{level} {percent(row['held_share'])} ({pooled})."
     elif "test" in sample.splits:
         text += " It does not occur in the test set."
