@@ -13,6 +13,7 @@ import pytest
 from cuecard.audits import AUDITS
 from cuecard.audits.clusters.table import cluster_table
 from cuecard.audits.cues.redundancy import redundancy_table
+from cuecard.audits.cues.rows import CueRows
 from cuecard.audits.overview import Overview
 from cuecard.audits.pair_graph.scores import Score, trial
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
@@ -246,9 +247,13 @@ def test_redundancy_under_whole_weights_is_that_of_repeated_rows():
     presence[:, 1] = presence[:, 0] & (rng.random(200) < 0.9)
     codes, times = rng.integers(0, 2, 200).astype(np.int32), rng.integers(1, 4, 200)
     cues = pl.DataFrame({"family": ["word"] * 3, "feature": ["a", "b", "c"], "label": ["no", "no", "yes"]})
-    ours = redundancy_table(cues, sparse.csc_matrix(presence), ("no", "yes"), codes, times.astype(float))
+    ours = redundancy_table(
+        cues, CueRows.of(sparse.csc_matrix(presence)), ("no", "yes"), codes, times.astype(float)
+    )
     copies = np.repeat(np.arange(200), times)
-    theirs = redundancy_table(cues, sparse.csc_matrix(presence[copies]), ("no", "yes"), codes[copies])
+    theirs = redundancy_table(
+        cues, CueRows.of(sparse.csc_matrix(presence[copies])), ("no", "yes"), codes[copies]
+    )
     assert ours["group"].to_list() == theirs["group"].to_list()
     for column in ("jaccard", "contained", "share_with", "base_with", "share_without", "base_without"):
         assert ours[column].to_list() == pytest.approx(theirs[column].to_list())

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 from cuecard.analysis import MeasureKind, Result
 from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_features
@@ -19,7 +17,8 @@ from cuecard.audits.cues.given_length import given_length, with_length
 from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, NAME, cue_measures
 from cuecard.audits.cues.parts import CueStream
-from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
+from cuecard.audits.cues.redundancy import COMPARED, redundancy_table
+from cuecard.audits.cues.rows import CueRows, cue_matrix
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.units import divided_templates
@@ -189,7 +188,12 @@ class Cues:
 
         `weights` are those of the instances, where they do not all count the same.
         """
-        having = sample.matrix if isinstance(sample, CueStream) else partial(cue_matrix, sample, families)
+
+        def having(cues: pl.DataFrame) -> CueRows:
+            if isinstance(sample, CueStream):
+                return sample.rows(cues)
+            return CueRows.of(cue_matrix(sample, families, cues))
+
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))
             is_stop_word = (pl.col("family") == "word") & pl.col("feature").is_in(stop)
@@ -214,14 +218,14 @@ class Cues:
             # What length explains is told with length, and is no cue of its own.
             own = tables.cues.filter(~pl.col("by_length"))
         strongest = own.filter("significant").head(COMPARED)
-        matrix = having(strongest)
-        redundancy = _redundancy(strongest, matrix, sample.instances, weights)
-        held = held_shares(strongest, matrix, sample.instances, self._repeated(sample.instances))
+        rows = having(strongest)
+        redundancy = _redundancy(strongest, rows, sample.instances, weights)
+        held = held_shares(strongest, rows, sample.instances, self._repeated(sample.instances))
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
         if self.sort == "cueness":
             cues = cues.sort("is_cue", "cueness", descending=True, maintain_order=True)
-        evidence = CueEvidence(own, redundancy, held, matrix, sample.instances, families)
+        evidence = CueEvidence(own, redundancy, held, rows, sample.instances, families)
         by_length = tables.cues.height - own.height
         findings = cue_findings(
             evidence, total=int(counts.totals[0].sum()), alpha=self.alpha, by_length=by_length
@@ -278,14 +282,14 @@ class Cues:
 
 def _redundancy(
     cues: pl.DataFrame,
-    matrix: sparse.csc_matrix,
+    rows: CueRows,
     sample: Instances,
     weights: npt.NDArray[np.float64] | None,
 ) -> pl.DataFrame:
     n_train = len(sample.train)  # train rows stand first
     table = redundancy_table(
         cues,
-        matrix.tocsr()[:n_train].tocsc(),
+        rows,
         sample.labels,
         sample.label_codes[:n_train],
         None if weights is None else weights[:n_train],

@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
 from cuecard.audits.cues.holding import HOLDS, REVERSES, VANISHES
 from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
 from cuecard.audits.cues.overall import all_features, not_replicated
+from cuecard.audits.cues.rows import CueRows
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import CueCounts, Family
 from cuecard.features.spoken import cue_name
+from cuecard.stats.arrays import Ints
 from cuecard.wording import listed, percent, plural
 
 #: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
@@ -39,13 +41,13 @@ ROUNDING = 0.0005
 class CueEvidence:
     """What the findings rest on: the cues of the table, and of the strongest, how they hold and travel together.
 
-    `redundancy`, `held` and the columns of `matrix` are about the first of the significant `cues`, in order.
+    `redundancy`, `held` and the columns of `rows` are about the first of the significant `cues`, in order.
     """
 
     cues: pl.DataFrame
     redundancy: pl.DataFrame
     held: pl.DataFrame
-    matrix: sparse.csc_matrix
+    rows: CueRows
     sample: Instances
     families: Sequence[Family]
 
@@ -72,8 +74,8 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: 
         ]
     ).sort("given_away", descending=True, maintain_order=True)
     findings = []
-    for row in shown.iter_rows(named=True):
-        finding = _cue(row, phrases, evidence)
+    for row, examples in zip(shown.iter_rows(named=True), _examples(shown, evidence), strict=True):
+        finding = _cue(row, phrases, evidence, examples)
         if row["family"] in relational:
             finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
         elif row["family"] in content:
@@ -83,7 +85,7 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: 
         findings.append(finding)
     tested = evidence.cues.filter(~pl.col("family").is_in(content))
     overall = all_features(
-        tested, confirmed.filter(shortcuts), evidence.matrix, evidence.sample, phrases,
+        tested, confirmed.filter(shortcuts), evidence.rows, evidence.sample, phrases,
         total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content), relational=relational,
         by_length=by_length,
     )  # fmt: skip
@@ -99,7 +101,7 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: 
 def notable_cues(evidence: CueEvidence) -> pl.DataFrame:
     """Return the cues whose share surely differs from chance by enough, with how they hold and what they give away.
 
-    `column` is a cue's number in the matrix; `given_away` the part of what chance leaves, over all examples.
+    `column` is a cue's column in the rows; `given_away` the part of what chance leaves, over all examples.
     """
     strongest = evidence.cues.filter("significant").head(evidence.held.height).with_row_index("column")
     cues = pl.concat([strongest, evidence.held], how="horizontal")
@@ -150,7 +152,7 @@ def _within() -> pl.Expr:
     return ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
 
 
-def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence) -> Finding:
+def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence, examples: Ints) -> Finding:
     name = cue_name(row["family"], row["feature"], phrases)
     label = row["label"]
     predicts = "for" if row["direction"] == POINTS_TO else "against"
@@ -165,7 +167,7 @@ def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence
         high=row["held_high"],
         chance=row["chance"],
         n=round(row["share_n"]),
-        evidence=_evidence(row, cue_evidence.matrix, cue_evidence.sample),
+        evidence=_evidence(row, examples, cue_evidence.sample),
         cue=cue,
         label=label,
         counted="instances",
@@ -255,14 +257,21 @@ def _as_information(finding: Finding, why: str) -> Finding:
     return replace(finding, severity="info", text=f"{finding.text} {why}")
 
 
-def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances) -> tuple[Evidence, ...]:
-    """Return a few train instances with the cue and its label, or another one where the cue rules its label out."""
-    column = row["column"]
-    rows = matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
-    in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
-    right_label = sample.label_codes == sample.labels.index(row["label"])
-    right_label = right_label if row["direction"] == POINTS_TO else ~right_label
-    chosen = np.sort(rows[in_train[rows] & right_label[rows]])[:EXAMPLES_PER_FINDING]
+def _examples(shown: pl.DataFrame, evidence: CueEvidence) -> list[Ints]:
+    """Return a few train rows with each cue and its label, or another one where the cue rules its label out."""
+    codes, labels = evidence.sample.label_codes, evidence.sample.labels
+    label = [labels.index(name) for name in shown["label"]]
+    points = (shown["direction"] == POINTS_TO).to_list()
+
+    def wanted(i: int, where: slice) -> npt.NDArray[np.bool_]:
+        return np.asarray((codes[where] == label[i]) == points[i])
+
+    n_train = len(evidence.sample.train)  # train rows stand first
+    return evidence.rows.first(shown["column"].to_list(), wanted, n_train, EXAMPLES_PER_FINDING)
+
+
+def _evidence(row: dict[str, Any], rows: Ints, sample: Instances) -> tuple[Evidence, ...]:
+    """Return these train instances as evidence of a cue."""
     return tuple(
         Evidence(
             example_id=str(instance["example_id"]),
@@ -272,7 +281,7 @@ def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances)
             premise=instance["premise"],
             highlight=(row["feature"],) if row["family"] in FAMILY_OF_LENGTH.values() else (),
         )
-        for instance in sample.texts_of(chosen.astype(np.int64)).iter_rows(named=True)
+        for instance in sample.texts_of(rows).iter_rows(named=True)
     )
 
 

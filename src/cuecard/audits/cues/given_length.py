@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 from cuecard.analysis import Finding
 from cuecard.audits.cues.overall import ALL_FEATURES
+from cuecard.audits.cues.rows import CueRows
 from cuecard.data import Instances, Task
 from cuecard.features.length import example_starts
 from cuecard.stats import q_values
@@ -25,7 +25,7 @@ LENGTH = "length"
 def given_length(
     cues: pl.DataFrame,
     train: Instances,
-    having: Callable[[pl.DataFrame], sparse.csc_matrix],
+    having: Callable[[pl.DataFrame], CueRows],
     lengths: npt.NDArray[np.int64],
     *,
     alpha: float,
@@ -43,7 +43,7 @@ def given_length(
         train.label_codes == 0,
         train.example_codes,
         length_properties(lengths, example_starts(train)),
-        having(tested).tocsr()[: len(train)],
+        having(tested).whole()[: len(train)],
         units=train.units("choices"),
     )
     # The second label is the first one turned round.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from cuecard.audits.cues.rows import CueRows
 from cuecard.data import Instances
 from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Bools, Floats
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.cues.replication import OUTCOMES, replication
 from cuecard.stats.units.codes import first_of_code
 
@@ -35,11 +37,11 @@ class SampleShares:
 
 def held_shares(
     cues: pl.DataFrame,
-    matrix: sparse.csc_matrix,
+    rows: CueRows,
     sample: Instances,
     units: npt.NDArray[np.int64],
 ) -> pl.DataFrame:
-    """Return what a second sample says about every cue: one row per cue, in the order of the columns of `matrix`.
+    """Return what a second sample says about every cue: one row per cue, in the order of the columns of `rows`.
 
     `again_n` and `again_share` are of the test split, each copy of a text counted once; they are missing without one.
     `outcome` is what that says about the share of train; without a test split, what either half of train says about the
@@ -56,12 +58,14 @@ def held_shares(
         {name: i for i, name in enumerate(sample.labels)}, return_dtype=pl.Int64
     )
     codes = label.to_numpy()
-    train = sample_shares(matrix, sample, codes, in_train)
+    again_in = ~in_train & first if (~in_train).any() else None
+    parts = _halves(sample, units, first) if again_in is None else (again_in,)
+    train, *others = sample_shares(rows, sample, codes, [in_train, *parts])
     coverage = train.examples / max(sample.train.n_examples, 1)
     share, n = cues["adjusted_share"].to_numpy(), cues["effective_n"].to_numpy()
     chance = cues["chance"].to_numpy()
-    if (~in_train).any():
-        again = sample_shares(matrix, sample, codes, ~in_train & first)
+    if again_in is not None:
+        [again] = others
         # Test has label shares of its own: a share is compared with what chance gives there.
         shift = again.chance - chance if sample.grouped else _test_prior(sample, in_train)[codes] - chance
         shift = np.nan_to_num(shift)
@@ -69,10 +73,10 @@ def held_shares(
         outcome, low, high = held.outcome, held.low - shift, held.high - shift
         both = held.share - shift
         again_n, again_share = again.n, divided(again.k, again.n)
-        tested = (~in_train & first)[sample.first_rows[:-1]].sum()
+        tested = again_in[sample.first_rows[:-1]].sum()
         coverage = np.minimum(coverage, again.examples / max(int(tested), 1))
     else:
-        outcome = _between_halves(matrix, sample, codes, units, first)
+        outcome = _between_halves(others, sample, codes)
         both, low, high = (
             cues[name].to_numpy() for name in ("adjusted_share", "adjusted_low", "adjusted_high")
         )
@@ -92,47 +96,86 @@ def held_shares(
 
 
 def sample_shares(
-    matrix: sparse.csc_matrix, sample: Instances, label: npt.NDArray[np.int64], rows: Bools
-) -> SampleShares:
-    """Return how often each cue has its label among some rows; `label` is a code per cue."""
-    present = matrix.tocsr()[rows].astype(np.float64)
-    codes = sample.label_codes[rows]
-    if not sample.grouped:
-        n = np.asarray(present.sum(axis=0)).ravel()
-        by_label = np.vstack(
-            [np.asarray(present[codes == code].sum(axis=0)).ravel() for code in range(len(sample.labels))]
-        )
-        k = by_label[label, np.arange(len(label))] if len(label) else np.zeros(0)
-        return SampleShares(k, n, np.full(len(label), np.nan), n)
-    # An example whose instances all have the cue, or none, says nothing of it.
-    _, example = np.unique(sample.example_codes[rows], return_inverse=True)
-    size = np.bincount(example).astype(np.float64)
-    member = sparse.csr_matrix((np.ones(len(example)), (example, np.arange(len(example)))))
-    having = (member @ present).tocsc()
-    right = (member @ present.multiply((codes == 0)[:, None]).tocsr()).tocsc()
-    differs = having.copy()
-    differs.data = (having.data < size[having.indices]).astype(np.float64)
-    counted = having.multiply(differs)
-    n = np.asarray(counted.sum(axis=0)).ravel()
-    hits = np.asarray(right.multiply(differs).sum(axis=0)).ravel()
-    expected = np.asarray(sparse.diags(1.0 / size).dot(counted).sum(axis=0)).ravel()
-    is_right = label == 0
-    chance = divided(np.where(is_right, expected, n - expected), n)
-    examples = np.asarray(differs.sum(axis=0)).ravel()
-    return SampleShares(np.where(is_right, hits, n - hits), n, chance, examples)
+    rows: CueRows, sample: Instances, label: npt.NDArray[np.int64], parts: Sequence[Bools]
+) -> list[SampleShares]:
+    """Return how often each cue has its label in each of some parts of the rows; `label` is a code per cue."""
+    counted = [_Counted(rows.n_cues) for _ in parts]
+    for where, some in rows.slices():
+        for counts, part in zip(counted, parts, strict=True):
+            if part[where].any():
+                counts.add(some, sample, label, where, part[where])
+    return [counts.shares(label, sample.grouped) for counts in counted]
 
 
-def concerned(matrix: sparse.csc_matrix, sample: Instances, rows: Bools) -> sparse.csr_matrix:
+class _Counted:
+    """Counts of every cue that are added up over slices of rows: whole numbers, so that slices do not matter."""
+
+    def __init__(self, n_cues: int) -> None:
+        self.n, self.k, self.examples = (np.zeros(n_cues, dtype=np.int64) for _ in range(3))
+        #: Instances with each cue, by the number of instances of their example.
+        self.by_size: dict[int, npt.NDArray[np.int64]] = {}
+
+    def add(
+        self, some: sparse.csr_matrix, sample: Instances, label: Ints, where: slice, chosen: Bools
+    ) -> None:
+        """Add the chosen ones of some rows."""
+        present, codes = some[chosen], sample.label_codes[where][chosen]
+        if not sample.grouped:
+            n = _sums(present)
+            self.n += n
+            self.examples += n
+            for code in np.unique(label):
+                own = label == code
+                self.k[own] += _sums(present[codes == code])[own]
+            return
+        # An example whose instances all have the cue, or none, says nothing of it.
+        member, size = _members(sample.example_codes[where][chosen])
+        having = (member @ present).tocsr()
+        right = (member @ present.multiply((codes == 0)[:, None]).tocsr()).tocsr()
+        of_size = np.repeat(size, np.diff(having.indptr))
+        differs = having.copy()
+        differs.data = (having.data < of_size).astype(np.int64)
+        counted = having.multiply(differs).tocsr()
+        self.n += _sums(counted)
+        self.examples += _sums(differs)
+        self.k += _sums(right.multiply(differs))
+        for each in np.unique(size):
+            before = self.by_size.get(int(each), 0)
+            self.by_size[int(each)] = before + _sums(counted[size == each])
+
+    def shares(self, label: Ints, grouped: bool) -> SampleShares:
+        """Return what the counts say."""
+        n, k, examples = (part.astype(np.float64) for part in (self.n, self.k, self.examples))
+        if not grouped:
+            return SampleShares(k, n, np.full(len(label), np.nan), examples)
+        expected = np.zeros(len(label))
+        for size in sorted(self.by_size):
+            expected += self.by_size[size] / size
+        is_right = label == 0
+        chance = divided(np.where(is_right, expected, n - expected), n)
+        return SampleShares(np.where(is_right, k, n - k), n, chance, examples)
+
+
+def concerned(some: sparse.csr_matrix, sample: Instances, where: slice, chosen: Bools) -> sparse.csr_matrix:
     """Return which examples among some rows (rows) each cue (columns) concerns: those that have it, or differ in it."""
-    present = matrix.tocsr()[rows].astype(np.float64)
+    present = some[chosen]
     if not sample.grouped:
         return present
-    _, example = np.unique(sample.example_codes[rows], return_inverse=True)
-    member = sparse.csr_matrix((np.ones(len(example)), (example, np.arange(len(example)))))
+    member, size = _members(sample.example_codes[where][chosen])
     having = (member @ present).tocsr()
-    size = np.repeat(np.bincount(example), np.diff(having.indptr))
-    having.data = (having.data < size).astype(np.float64)
+    having.data = (having.data < np.repeat(size, np.diff(having.indptr))).astype(np.int64)
     return having
+
+
+def _members(examples: Ints) -> tuple[sparse.csr_matrix, Ints]:
+    """Return which instances (columns) each example (rows) has, and how many."""
+    _, example = np.unique(examples, return_inverse=True)
+    ones = np.ones(len(example), dtype=np.int64)
+    return sparse.csr_matrix((ones, (example, np.arange(len(example))))), np.bincount(example)
+
+
+def _sums(matrix: sparse.spmatrix) -> npt.NDArray[np.int64]:
+    return np.asarray(matrix.sum(axis=0), dtype=np.int64).ravel()
 
 
 def _first_copies(units: npt.NDArray[np.int64], in_train: Bools) -> Bools:
@@ -149,21 +192,22 @@ def _test_prior(sample: Instances, in_train: Bools) -> Floats:
     return prior
 
 
-def _between_halves(
-    matrix: sparse.csc_matrix,
-    sample: Instances,
-    label: npt.NDArray[np.int64],
-    units: npt.NDArray[np.int64],
-    first: Bools,
-) -> npt.NDArray[np.int8]:
-    """Return the worse of what each half of train says about the other half's share; units are never divided."""
+def _halves(sample: Instances, units: npt.NDArray[np.int64], first: Bools) -> tuple[Bools, Bools]:
+    """Return the first copies of train in two halves; units are never divided."""
     rng = np.random.default_rng(0)
     of_examples = units[sample.first_rows[:-1]] if sample.grouped else units
     in_first = rng.random(int(of_examples.max(initial=-1)) + 1) < 0.5
     in_first = in_first[of_examples][sample.example_codes] if sample.grouped else in_first[units]
-    one, two = (sample_shares(matrix, sample, label, first & part) for part in (in_first, ~in_first))
+    return first & in_first, first & ~in_first
+
+
+def _between_halves(
+    halves: Sequence[SampleShares], sample: Instances, label: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int8]:
+    """Return the worse of what each half of train says about the other half's share."""
     prior = np.bincount(sample.label_codes, minlength=len(sample.labels)) / max(len(sample.label_codes), 1)
     outcomes = []
+    one, two = halves
     for here, there in ((one, two), (two, one)):
         chance = np.where(np.isnan(there.chance), prior[label], there.chance)
         share = np.where(here.n > 0, divided(here.k, here.n), chance)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.holding import REVERSES, concerned
+from cuecard.audits.cues.rows import CueRows
 from cuecard.data import Instances
 from cuecard.features.spoken import cue_name
 from cuecard.stats.limits.detectable import detectable_accuracy
@@ -26,7 +27,7 @@ TYPICAL = 0.05
 def all_features(
     cues: pl.DataFrame,
     notable: pl.DataFrame,
-    matrix: sparse.csc_matrix,
+    rows: CueRows,
     sample: Instances,
     phrases: Mapping[str, str],
     *,
@@ -68,7 +69,7 @@ def all_features(
         return Finding(
             "cues", "info", title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
         )
-    coverage, away = given_away(notable, matrix, sample)
+    coverage, away = given_away(notable, rows, sample)
     examples = [
         cue_name(family, name, phrases)
         for family, name in notable.sort("given_away", descending=True, maintain_order=True)
@@ -88,7 +89,7 @@ def all_features(
     )  # fmt: skip
 
 
-def given_away(notable: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> tuple[float, float]:
+def given_away(notable: pl.DataFrame, rows: CueRows, sample: Instances) -> tuple[float, float]:
     """Return the share of training examples with a notable cue, and the part of what chance leaves these give away.
 
     Each example counts with its strongest cue. What is given away is that of test, where that is less.
@@ -96,14 +97,25 @@ def given_away(notable: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instanc
     points = notable.filter(pl.col("given_away") > 0)
     if points.is_empty():
         return 0.0, 0.0
-    strength = sparse.csr_matrix((points["given_away"] / points["coverage"]).to_numpy())
-    columns = matrix[:, points["column"].to_numpy().astype(np.int64)]
-    shares = []
-    for split in sample.splits:
-        rows = (sample.table["split"].cast(pl.String) == split).to_numpy()
-        best = concerned(columns, sample, rows).multiply(strength).max(axis=1).toarray().ravel()
-        shares.append((float((best > 0).mean()), float(best.mean())))
-    return shares[0][0], min(away for _, away in shares)
+    # Sums over ranks do not depend on the slices: each example counts with the rank of its strongest cue.
+    strength, rank = np.unique((points["given_away"] / points["coverage"]).to_numpy(), return_inverse=True)
+    ranks = sparse.csr_matrix(rank + 1)
+    columns = points["column"].to_numpy().astype(np.int64)
+    split = sample.table["split"].cast(pl.String)
+    of_split = {name: (split == name).to_numpy() for name in sample.splits}
+    best = {name: np.zeros(len(strength) + 1, dtype=np.int64) for name in sample.splits}
+    for where, some in rows.slices():
+        for name, own in of_split.items():
+            if own[where].any():
+                highest = concerned(some[:, columns], sample, where, own[where]).multiply(ranks).max(axis=1)
+                best[name] += np.bincount(
+                    highest.toarray().ravel().astype(np.int64), minlength=len(strength) + 1
+                )
+    shares = [
+        (counts[1:].sum() / counts.sum(), float((counts[1:] * strength).sum() / counts.sum()))
+        for counts in best.values()
+    ]
+    return float(shares[0][0]), min(away for _, away in shares)
 
 
 def _detectable(cues: pl.DataFrame, total: int, alpha: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from cuecard.audits.cues.redundancy import cue_matrix
+from cuecard.audits.cues.rows import CueRows, cue_matrix
 from cuecard.audits.cues.sparse_counts import class_counts, split_counts, wide
 from cuecard.audits.cues.sums import COMPLETE, KEYS, NO_UNITS, PartCopies, over_units
 from cuecard.cache import content_key
@@ -37,6 +37,8 @@ from cuecard.stats.arrays import Ints
 from cuecard.stats.units import UnitCounts, has_repeats
 from cuecard.text import Encoded, Scope
 
+#: Rows and what they have that are looked at at a time.
+ENTRIES = 1 << 22
 #: What the name of a level ends with where units are those of all texts that a question offers.
 OFFERED = " offered"
 
@@ -346,27 +348,36 @@ class CueStream:
 
     # Rows of single cues.
 
-    def matrix(self, cues: pl.DataFrame) -> sparse.csc_matrix:
+    def rows(self, cues: pl.DataFrame) -> CueRows:
         """Return which instances have which of the cues: instances × rows of `cues`."""
 
         def entries(part: Instances, start: int) -> Summary:
             if not len(part) or part.splits[0] not in COUNTED_SPLITS:
                 return {}
             found = cue_matrix(self.encode(part), self.families, cues).tocoo()
-            table = pl.DataFrame(
-                {"row": found.row.astype(np.int64) + start, "cue": found.col.astype(np.int32)}
-            )
-            return {"entries": table}
+            table = {"row": found.row.astype(np.int64) + start, "cue": found.col.astype(np.int32)}
+            return {"entries": pl.DataFrame(table)}
 
         stage = f"{self.stage} rows {content_key({'cues': cues.select(KEYS).rows()})}"
         self.stream.each(stage, entries, title="Rows of the strongest cues")
-        table = pl.concat(self.stream.store.tables(stage, "entries"))
-        rows = table["row"].to_numpy()
-        if self.instances.row_numbers is not None:
-            rows = np.searchsorted(self.instances.row_numbers, rows)
-        ones = np.ones(len(rows), dtype=np.int64)
-        shape = (len(self.instances), cues.height)
-        return sparse.csc_matrix((ones, (rows, table["cue"].to_numpy())), shape=shape)
+        return CueRows(cues.height, partial(self._slices, stage, cues.height))
+
+    def _slices(self, stage: str, n_cues: int) -> Iterator[sparse.csr_matrix]:
+        """Yield what consecutive rows have, a few parts at a time."""
+        first, store = self.stream.first_rows, self.stream.store
+        slices: list[sparse.csr_matrix] = []
+        for i, n in enumerate(np.diff(first)):
+            table = store.summary(stage, i).get("entries")
+            if table is None:
+                continue
+            ones = np.ones(len(table), dtype=np.int64)
+            places = table["row"].to_numpy() - first[i], table["cue"].to_numpy()
+            slices.append(sparse.csr_matrix((ones, places), shape=(int(n), n_cues)))
+            if sum(each.nnz + each.shape[0] for each in slices) >= ENTRIES:
+                yield sparse.vstack(slices, format="csr")
+                slices = []
+        if slices:
+            yield sparse.vstack(slices, format="csr")
 
     def lengths(self) -> Ints:
         """Return the number of tokens of every training row."""

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.features import Family
-from cuecard.stats import conditional_strength, group_redundant
+from cuecard.audits.cues.rows import CueRows
 from cuecard.stats._arrays import divided
-from cuecard.stats.cues.given_group import MOST_GIVEN, strength_given_group
-from cuecard.stats.cues.redundancy import overlaps
-from cuecard.text import Encoded
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.cues.given_group import (
+    MOST_GIVEN,
+    GroupStrength,
+    group_cells,
+    shares_of_units,
+    strength_in_strata,
+)
+from cuecard.stats.cues.redundancy import (
+    ConditionalStrength,
+    grouped,
+    overlaps,
+    pair_cells,
+    strength_of_cells,
+)
 
 #: Cues whose instances are compared with each other, strongest first.
 COMPARED = 1_000
@@ -27,31 +38,13 @@ TRAVELS = 0.1
 TRAVELS_LIFT = 1.2
 LN10 = np.log(10.0)
 
-
-def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) -> sparse.csc_matrix:
-    """Return which instances of the sample have which of the cues: instances × rows of `cues`."""
-    rows, columns = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for family in families:
-        wanted = cues.with_row_index("cue").filter(pl.col("family") == family.name)
-        if wanted.is_empty():
-            continue
-        presence = family.presence(sample)
-        names = pl.DataFrame({"feature": presence.names}).with_row_index("column")
-        present = wanted.join(names, on="feature", how="inner")
-        cue_of = np.full(len(presence.names), -1, dtype=np.int64)
-        cue_of[present["column"].to_numpy()] = present["cue"].to_numpy()
-        cue = cue_of[presence.indices]
-        kept = np.flatnonzero(cue >= 0)
-        rows.append(np.searchsorted(presence.indptr, kept, side="right") - 1)
-        columns.append(cue[kept])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    ones = np.ones(len(row), dtype=np.int64)
-    return sparse.csc_matrix((ones, (row, column)), shape=(len(sample.instances), cues.height))
+#: How many instances have each cue, and each two of them.
+Overlaps = tuple[npt.NDArray[Any], sparse.spmatrix]
 
 
 def redundancy_table(
     cues: pl.DataFrame,
-    matrix: sparse.csc_matrix,
+    rows: CueRows,
     labels: tuple[str, ...],
     codes: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64] | None = None,
@@ -59,21 +52,19 @@ def redundancy_table(
 ) -> pl.DataFrame:
     """Return for every cue its group's leader, and what it still says given a stronger cue it travels with.
 
-    `cues` and the columns of `matrix` are in order of strength; `codes` are the labels of the matrix's rows,
-    `weights` what they weigh, if not all the same, and `units` codes that copies of a text share.
+    `cues` and the columns of `rows` are in order of strength; `codes` are the labels of the first rows, which are
+    counted, `weights` what they weigh, if not all the same, and `units` codes from 0 that copies of a text share.
     `group` and `given` name cues as family:feature; the columns about `given` are null where a cue travels with
     none. `given_all` names every stronger cue that it travels with, joined by " + ": `z_given` and `log10_p_given` are
     what it adds to all of them.
     """
     names = cues.select(pl.concat_str("family", "feature", separator=":")).to_series()
-    groups = group_redundant(matrix, SAME, weights=weights)
-    cue, given, contained = _travelling(matrix, weights)
+    (sizes, products), weighed = _overlaps(rows, len(codes), weights)
+    groups = grouped(*weighed, SAME)
+    cue, given, contained = _travelling(*weighed)
+    stronger = _companions(sizes, products.tocsr(), len(codes), cue, given)
     label = cues["label"].replace_strict({name: i for i, name in enumerate(labels)}, return_dtype=pl.Int64)
-    strength = conditional_strength(matrix, codes, cue, given, label.to_numpy()[cue], weights=weights)
-    stronger = _companions(matrix, cue, given)
-    added = strength_given_group(
-        matrix, codes, cue, stronger, label.to_numpy()[cue], weights=weights, units=units
-    )
+    strength, added = _strengths(rows, codes, (cue, given, label.to_numpy()[cue]), stronger, weights, units)
     beside = pl.DataFrame(
         {
             "row": cue,
@@ -97,20 +88,54 @@ def redundancy_table(
     )
 
 
-def _companions(
-    matrix: sparse.csc_matrix, cue: npt.NDArray[np.int64], given: npt.NDArray[np.int64]
-) -> list[npt.NDArray[np.int64]]:
+def _overlaps(rows: CueRows, n: int, weights: Floats | None) -> tuple[Overlaps, Overlaps]:
+    """Return how many of the first n rows have each cue and each two of them, and how much weight these have."""
+    sizes = np.zeros(rows.n_cues, dtype=np.int64)
+    products, weighed = sparse.csr_matrix((rows.n_cues, rows.n_cues), dtype=np.int64), None
+    for where, some in rows.slices(n):
+        own, together = overlaps(some)
+        sizes, products = sizes + own, products + together
+        if weights is not None:  # weights are of a dataset in memory: one slice
+            weighed = overlaps(some, weights[where])
+    return (sizes, products), weighed or (sizes, products)
+
+
+def _strengths(
+    rows: CueRows,
+    codes: npt.NDArray[np.int32],
+    pairs: tuple[Ints, Ints, Ints],
+    stronger: list[Ints],
+    weights: Floats | None,
+    units: Ints | None,
+) -> tuple[ConditionalStrength, GroupStrength]:
+    """Return what each cue says about a label given a stronger one, and given all those that it travels with."""
+    cue, given, label = pairs
+    n = len(codes)
+    sizes = None if units is None else np.bincount(units)
+    of_pairs: Any = 0
+    of_groups: Any = 0
+    for where, some in rows.slices(n):
+        own = codes[where].astype(np.int64)
+        if weights is not None:
+            mass = weights[where]
+        elif units is None or sizes is None:
+            mass = np.ones(len(own))
+        else:
+            mass = shares_of_units(sizes[units[where]], n)
+        of_pairs = of_pairs + pair_cells(some, own, cue, given, label, None if weights is None else mass)
+        of_groups = of_groups + group_cells(some.tocsc(), own, cue, stronger, label, mass)
+    return strength_of_cells(of_pairs), strength_in_strata(of_groups, weighted=weights is not None)
+
+
+def _companions(sizes: Ints, products: sparse.csr_matrix, n: int, cue: Ints, given: Ints) -> list[Ints]:
     """Return for every cue the stronger ones it travels with: `given` first, then by how many instances they share.
 
     A cue travels with another if a notable share of its instances has the other, and more than by chance.
     """
-    sizes, products = overlaps(matrix, None)
-    rows = products.tocsr()
-    n = matrix.shape[0]
     companions = []
     for i, first in zip(cue, given, strict=True):
-        others = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
-        shared = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
+        others = products.indices[products.indptr[i] : products.indptr[i + 1]]
+        shared = products.data[products.indptr[i] : products.indptr[i + 1]]
         share, base = shared / sizes[i], sizes[others] / n
         chosen = (others < i) & (others != first) & (share >= TRAVELS) & (share >= TRAVELS_LIFT * base)
         order = np.lexsort((others[chosen], -shared[chosen]))
@@ -118,11 +143,8 @@ def _companions(
     return companions
 
 
-def _travelling(
-    matrix: sparse.csc_matrix, weights: npt.NDArray[np.float64] | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _travelling(sizes: Floats | Ints, products: sparse.spmatrix) -> tuple[Ints, Ints, Floats]:
     """Return each cue that mostly occurs with a stronger one, the likest such one, and its share with it."""
-    sizes, products = overlaps(matrix, weights)
     together = sparse.triu(products, k=1).tocoo()  # row: stronger, column: weaker
     share = divided(together.data, sizes[together.col])
     mostly = share >= CONTAINED

@@ -52,50 +52,92 @@ def strength_given_group(
     """
     codes = np.asarray(labels, dtype=np.int64)
     columns, wanted = np.asarray(cue, dtype=np.int64), np.asarray(label, dtype=np.int64)
-    mass = _mass(len(codes), weights, units)
-    totals = np.bincount(codes, mass, minlength=int(wanted.max(initial=0)) + 1)
+    stronger = [np.asarray(each, dtype=np.int64) for each in given]
+    if weights is not None:
+        mass = np.asarray(weights, dtype=np.float64)
+    else:
+        sizes = np.ones(len(codes), dtype=np.int64)
+        if units is not None:
+            own = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
+            sizes = np.bincount(own)[own]
+        mass = shares_of_units(sizes, len(codes))
+    cells = group_cells(sparse.csc_matrix(presence), codes, columns, stronger, wanted, mass)
+    return strength_in_strata(cells, weighted=weights is not None)
+
+
+def shares_of_units(sizes: Ints, n: int) -> Floats:
+    """Return what each instance counts where its unit has so many instances: one part of one, rounded to binary digits.
+
+    With the digits that n instances leave, sums of these are exact: they do not depend on the order of the instances,
+    or on the parts in which they are added up.
+
+    >>> shares_of_units(np.array([1, 2]), 100)
+    array([1. , 0.5])
+    >>> shares = shares_of_units(np.full(300, 3), 300)
+    >>> float(shares[:7].sum() + shares[7:].sum()) == float(shares.sum())
+    True
+    """
+    scale = 2.0 ** (52 - int(n).bit_length())
+    return np.asarray(np.rint(scale / sizes) / scale)
+
+
+def group_cells(
+    presence: sparse.csc_matrix,
+    codes: Ints,
+    cue: Ints,
+    given: Sequence[Ints],
+    label: Ints,
+    mass: Floats,
+) -> Floats:
+    """Return the sums over some instances that `strength_in_strata` takes: those of other instances are added to them.
+
+    They are k, n, labelled, whole, the squares of n and those of whole, for every cue and stratum; the arguments are
+    those of `strength_given_group`, with what each instance counts.
+    """
+    totals = np.bincount(codes, mass, minlength=int(label.max(initial=0)) + 1)
     squared = mass**2
     all_mass, all_squared = mass.sum(), squared.sum()
-    of_label = {value: mass * (codes == value) for value in np.unique(wanted).tolist()}
+    of_label = {value: mass * (codes == value) for value in np.unique(label).tolist()}
     strata = 2**MOST_GIVEN
-    shape = (len(columns), strata)
-    k, n, labelled, whole = (np.zeros(shape) for _ in range(4))
-    squares, all_squares = np.zeros(shape), np.zeros(shape)
-    for i, column in enumerate(columns):
+    cells = np.zeros((6, len(cue), strata))
+    k, n, labelled, whole, squares, all_squares = cells
+    pattern = np.zeros(len(codes), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
+    for i, column in enumerate(cue):
         of_cue = _rows(presence, column)
-        pattern = np.zeros(len(codes), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
-        for bit, stronger in enumerate(np.asarray(given[i], dtype=np.int64)[:MOST_GIVEN]):
-            pattern[_rows(presence, stronger)] |= 1 << bit
-        touched, right = np.flatnonzero(pattern != 0), of_label[int(wanted[i])]
+        stronger = [_rows(presence, one) for one in given[i][:MOST_GIVEN]]
+        for bit, rows in enumerate(stronger):
+            pattern[rows] |= 1 << bit
+        right = of_label[int(label[i])]
+        touched = stronger[0] if len(stronger) == 1 else np.flatnonzero(pattern)
         kind = pattern[touched]
         whole[i] = np.bincount(kind, mass[touched], minlength=strata)
         labelled[i] = np.bincount(kind, right[touched], minlength=strata)
         all_squares[i] = np.bincount(kind, squared[touched], minlength=strata)
         # Most instances have none of the stronger cues: they are what is left of all.
         whole[i, 0] = all_mass - whole[i, 1:].sum()
-        labelled[i, 0] = totals[wanted[i]] - labelled[i, 1:].sum()
+        labelled[i, 0] = totals[label[i]] - labelled[i, 1:].sum()
         all_squares[i, 0] = all_squared - all_squares[i, 1:].sum()
-        n[i] = np.bincount(pattern[of_cue], mass[of_cue], minlength=strata)
-        k[i] = np.bincount(pattern[of_cue], right[of_cue], minlength=strata)
-        squares[i] = np.bincount(pattern[of_cue], squared[of_cue], minlength=strata)
-    if weights is None:
-        cells = _rounded(k, n, labelled, whole)
+        kind = pattern[of_cue]
+        n[i] = np.bincount(kind, mass[of_cue], minlength=strata)
+        k[i] = np.bincount(kind, right[of_cue], minlength=strata)
+        squares[i] = np.bincount(kind, squared[of_cue], minlength=strata)
+        for rows in stronger:
+            pattern[rows] = 0
+    return cells
+
+
+def strength_in_strata(cells: Floats, *, weighted: bool = False) -> GroupStrength:
+    """Return what `strength_given_group` does, from the sums of `group_cells` over all instances."""
+    k, n, labelled, whole, squares, all_squares = cells
+    if weighted:
+        counts = effective_cells(k, n, labelled, whole, squares, np.maximum(all_squares - squares, 0.0))
     else:
-        cells = effective_cells(k, n, labelled, whole, squares, np.maximum(all_squares - squares, 0.0))
-    used = np.flatnonzero(cells[3].sum(axis=0) > 0) if len(columns) else np.zeros(1, dtype=np.int64)
-    k_, n_, labelled_, whole_ = (part[:, used] for part in cells)
+        counts = _rounded(k, n, labelled, whole)
+    used = np.flatnonzero(counts[3].sum(axis=0) > 0) if len(k) else np.zeros(1, dtype=np.int64)
+    k_, n_, labelled_, whole_ = (part[:, used] for part in counts)
     log_p = stratified_hypergeometric_log_p(k_.sum(axis=1), n_, labelled_, whole_)
     z, _ = mantel_haenszel(*(part.astype(np.float64) for part in (k_, n_, labelled_, whole_)))
     return GroupStrength(z, log_p)
-
-
-def _mass(n: int, weights: npt.ArrayLike | None, units: npt.ArrayLike | None) -> Floats:
-    if weights is not None:
-        return np.asarray(weights, dtype=np.float64)
-    if units is None:
-        return np.ones(n)
-    codes = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
-    return np.asarray(1.0 / np.bincount(codes)[codes])
 
 
 def _rows(presence: sparse.csc_matrix, column: int) -> Ints:

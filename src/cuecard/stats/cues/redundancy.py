@@ -64,10 +64,12 @@ def group_redundant(
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be above 0 and at most 1, and is {threshold}")
-    cues = _zero_one(presence)
-    size = cues.shape[1]
-    counts, together = overlaps(cues, weights)
-    together = together.tocsr()
+    return grouped(*overlaps(_zero_one(presence), weights), threshold)
+
+
+def grouped(counts: Sums, together: sparse.spmatrix, threshold: float) -> CueGroups:
+    """Return the groups of cues, from how many instances have each and each two of them (see `overlaps`)."""
+    together, size = together.tocsr(), len(counts)
     rows = np.repeat(np.arange(size), np.diff(together.indptr))
     jaccard = divided(together.data, counts[rows] + counts[together.indices] - together.data)
     alike = jaccard >= threshold
@@ -129,34 +131,49 @@ def conditional_strength(
         raise ValueError("labels, cue, given and label must hold indices that are not negative")
     if max(columns.max(initial=-1), stronger.max(initial=-1)) >= cues.shape[1]:
         raise ValueError(f"cue and given must name columns of presence, which has {cues.shape[1]}")
-    size = int(max(codes.max(initial=0), wanted.max(initial=0))) + 1
     mass = None if weights is None else np.asarray(weights, dtype=np.float64)
+    return strength_of_cells(pair_cells(cues.tocsr(), codes, columns, stronger, wanted, mass))
+
+
+def pair_cells(
+    rows: sparse.csr_matrix, codes: Ints, cue: Ints, given: Ints, label: Ints, mass: Floats | None = None
+) -> Sums:
+    """Return the sums over some instances that `strength_of_cells` takes: those of other instances are added to them.
+
+    One column for every pair; the arguments are those of `conditional_strength`.
+    """
     ones = np.ones(len(codes), dtype=np.int64) if mass is None else mass
-    one_hot = sparse.csr_matrix((ones, (np.arange(len(codes)), codes)), shape=(len(codes), size))
-    by_label = np.asarray((one_hot.T @ cues).todense())
-    total_by_label = np.bincount(codes, weights=mass, minlength=size)
-    rows = cues.tocsr()
-    both_by_label = np.stack(
-        [_together(rows[codes == code], columns, stronger, ones[codes == code]) for code in range(size)]
-    )
+    both, of_cue = _together(rows, cue, given, ones), np.asarray(rows.T @ ones)
+    both_labelled, labelled = np.zeros_like(both), np.zeros((2, len(cue)), dtype=ones.dtype)
+    in_all = np.zeros_like(both)
+    for code in np.unique(label):
+        own, its = label == code, codes == code
+        some, weight = rows[its], ones[its]
+        both_labelled[own] = _together(some, cue[own], given[own], weight)
+        in_all[own] = weight.sum()
+        sums = np.asarray(some.T @ weight)
+        labelled[:, own] = sums[cue[own]], sums[given[own]]
+    whole = np.full(len(cue), ones.sum())
+    cells = [both_labelled, both, labelled[1], of_cue[given], labelled[0], of_cue[cue], in_all, whole]
+    if mass is not None:
+        squares = np.asarray(rows.T @ mass**2)
+        together = _together(rows, cue, given, mass**2)
+        cells += [together, squares[cue], squares[given], np.full(len(cue), (mass**2).sum())]
+    return np.stack(cells)
 
-    pairs = np.arange(len(columns))
-    k_with, n_with = both_by_label[wanted, pairs], both_by_label.sum(axis=0)
-    labelled_with, size_with = by_label[wanted, stronger], by_label[:, stronger].sum(axis=0)
-    k_without = _less(by_label[wanted, columns], k_with)
-    n_without = _less(by_label[:, columns].sum(axis=0), n_with)
-    labelled_without = _less(total_by_label[wanted], labelled_with)
-    size_without = _less(np.full(len(columns), ones.sum()), size_with)
 
+def strength_of_cells(cells: Sums) -> ConditionalStrength:
+    """Return what `conditional_strength` does, from the sums of `pair_cells` over all instances."""
+    k_with, n_with, labelled_with, size_with, k_all, n_all, labelled_all, whole_all = cells[:8]
+    k_without, n_without = _less(k_all, k_with), _less(n_all, n_with)
+    labelled_without, size_without = _less(labelled_all, labelled_with), _less(whole_all, size_with)
     k, n = np.column_stack([k_without, k_with]), np.column_stack([n_without, n_with])
     labelled = np.column_stack([labelled_without, labelled_with])
     whole = np.column_stack([size_without, size_with])
-    if mass is not None:
-        squares_with = _together(rows, columns, stronger, mass**2)
-        of_cue = np.asarray(cues.T @ mass**2)
-        squares = np.column_stack([_less(of_cue[columns], squares_with), squares_with])
-        all_without = _less(np.full(len(columns), (mass**2).sum()), of_cue[stronger])
-        all_squares = np.column_stack([all_without, of_cue[stronger]])
+    if len(cells) > 8:
+        squares_with, of_cue, of_given, of_all = cells[8:]
+        squares = np.column_stack([_less(of_cue, squares_with), squares_with])
+        all_squares = np.column_stack([_less(of_all, of_given), of_given])
         k, n, labelled, whole = effective_cells(k, n, labelled, whole, squares, _less(all_squares, squares))
     log_p = stratified_hypergeometric_log_p(k.sum(axis=1), n, labelled, whole)
     z, odds_ratio = mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
@@ -175,12 +192,15 @@ def conditional_strength(
     )
 
 
-def overlaps(cues: sparse.csc_matrix, weights: npt.ArrayLike | None) -> tuple[Sums, sparse.spmatrix]:
-    """Return how many instances have each column and each two of them, or how much weight those have."""
+def overlaps(cues: sparse.spmatrix, weights: npt.ArrayLike | None = None) -> tuple[Sums, sparse.spmatrix]:
+    """Return how many instances have each column and each two of them, or how much weight those have.
+
+    Without weights, those of other instances may be added to them.
+    """
     if weights is None:
-        return np.diff(cues.indptr), cues.T @ cues
+        return np.asarray(cues.sum(axis=0)).ravel(), cues.T @ cues
     mass = np.asarray(weights, dtype=np.float64)
-    return np.asarray(cues.T @ mass), cues.T @ cues.multiply(mass[:, None]).tocsc()
+    return np.asarray(cues.T @ mass), cues.T @ cues.multiply(mass[:, None]).tocsr()
 
 
 def _less(whole: Sums, part: Sums) -> Sums:
