@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from benchmarks.cues import SIZES, corpus
@@ -31,6 +32,9 @@ SMALL, WHOLE = "1KB", "1TB"
 #: Sets of more pairs are read in parts with half of `MEMORY`, and of more than that with all of it.
 MIDDLE, LARGE = 100_000, 1_000_000
 HALF = "2GB"
+
+#: Words that hint at a label, and how many of them do so most of the time.
+HINTS, STRONG_HINTS = 600, 60
 
 _RUN = """
 import json, resource, sys, threading
@@ -88,11 +92,25 @@ def measured(folder: Path, pairs: int, sections: str, memory: str, engine: str =
     return Run(pairs, **peaks, **said)
 
 
-def with_slices(folder: Path) -> Path:
-    """Give the pairs of a folder an extra column with five values, and return the folder."""
-    for file in sorted(folder.iterdir()):
-        pairs = pl.read_parquet(file)
-        pairs.with_columns(source=pl.int_range(pl.len()) % 5).write_parquet(file)
+def with_leaks(folder: Path) -> Path:
+    """Give the pairs of a folder two words each that hint at the label, and an extra column; return the folder.
+
+    What there is to find is part of the work: the rows of the strongest cues, which leave the groups, and whether they
+    hold in both halves.
+    """
+    for number, file in enumerate(sorted(folder.iterdir())):
+        pairs, rng = pl.read_parquet(file), np.random.default_rng([1, number])
+        label = pairs["label"].to_physical().to_numpy()
+        names = pl.Series([f"hint{i}" for i in range(HINTS)] + [""])
+        hints = []
+        for _ in range(2):
+            word = rng.integers(0, HINTS, pairs.height)
+            kept = np.where(word < STRONG_HINTS, 0.35, 0.7)
+            there = (word % 3 == label) | (rng.random(pairs.height) < kept)
+            hints.append(names.gather(np.where(there, word, HINTS)))
+        text = pl.concat_str("hypothesis", *hints, separator=" ").str.strip_chars_end()
+        source = pl.int_range(pl.len()) % 5
+        pairs.with_columns(hypothesis=text, source=source).write_parquet(file)
     return folder
 
 
@@ -123,7 +141,7 @@ def main(argv: list[str]) -> None:
     kept = [text.removeprefix("--folder=") for text in argv if text.startswith("--folder=")]
     with nullcontext(kept[0]) if kept else tempfile.TemporaryDirectory() as place:
         folders = {
-            n: made if (made := Path(place) / str(n)).is_dir() else with_slices(corpus(Path(place), n))
+            n: made if (made := Path(place) / str(n)).is_dir() else with_leaks(corpus(Path(place), n))
             for n in sizes
         }
         if "--whole" in argv:

@@ -112,6 +112,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("audits.repeated_inputs.AT_A_TIME", 90),
         ("audits.overview.AT_A_TIME", 90),
         ("engines.sums.AT_A_TIME", 500),
+        ("audits.cues.rows.ENTRIES", 200),
         ("stats.units.codes.AT_A_TIME", 60),
         ("engines.stream.CHUNK", 100),
         ("run.streaming.MOST_ROWS", 80),
@@ -134,6 +135,17 @@ def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeyp
     folder = as_files(frame, tmp_path / "files", files=2, groups=2)
     expected = cc.audit(load(folder), only=("cues",))
     assert any(finding.id.endswith("rare-features") for finding in expected.findings)
+    same_cards(cc.audit(folder, only=("cues",), memory="1KB"), expected, ("cues",))
+
+
+@pytest.mark.parametrize("make", [pairs, choices])
+def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
+    monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 12 * 40)  # 40 features of a family
+    folder = as_files(make(), tmp_path / "files", files=2, groups=2)
+    expected = cc.audit(load(folder), only=("cues",))
+    assert any(finding.id.endswith("rare-features") for finding in expected.findings)
+    assert expected.tables["cues"].group_by("family").len()["len"].max() <= 40
     same_cards(cc.audit(folder, only=("cues",), memory="1KB"), expected, ("cues",))
 
 

@@ -14,7 +14,7 @@ from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.errors import CueCardError
 from cuecard.features.family import Family, Presence
-from cuecard.features.frequent import frequent_counts
+from cuecard.features.frequent import frequent_counts, raised_minimum
 from cuecard.features.units import (
     SQUARES,
     TEXTS,
@@ -132,9 +132,11 @@ def count_cues(
             )
         if counted is None:
             continue
-        if counted.at_least:
-            raised[family.name] = counted.at_least
-        frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
+        in_train = counted.counts[:, :n_labels].sum(axis=1)
+        at_least = max(counted.at_least, raised_minimum(in_train, minimum, totals.size))
+        if at_least > minimum:
+            raised[family.name] = at_least
+        frequent = in_train >= max(at_least, 1)
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
             frequent |= counted.counts.sum(axis=1) > 0
         kept = np.flatnonzero(frequent)
@@ -144,7 +146,6 @@ def count_cues(
             table = weighted_table(table, chosen, classes, weights)
         by_scope = train_units(family, data) if copies else {}
         units = list(by_scope.values())
-        in_train = counted.counts[:, :n_labels].sum(axis=1)
         if whole is not None and not instances.grouped:
             in_train[kept] = _whole_totals(table, whole)
         if instances.grouped and presence is not None and chosen is not None:

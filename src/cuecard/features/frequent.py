@@ -15,6 +15,8 @@ MOST_CLASSES = 64
 #: Features × classes of a family that are counted; the tests take about 150 bytes for each, 2 GB in all. Of more
 #: features, the most frequent are kept: whatever is reported is exact.
 MOST_CELLS = 12_000_000
+#: Of fewer classes, as many features are counted as of these: names and other numbers of a feature take memory, too.
+FEW_CLASSES = 12
 
 
 def frequent_counts(
@@ -45,9 +47,9 @@ def frequent_counts(
 
 def raised_minimum(counts: Ints, minimum: int, n_classes: int) -> int:
     """Return how many training instances a feature needs, so that features × classes are not too many to test."""
-    if n_classes <= MOST_CLASSES or minimum <= 1:
+    if minimum <= 1:  # a part of a larger set, or everything is asked for
         return minimum
-    return _threshold(counts, minimum, MOST_CELLS // n_classes)
+    return _threshold(counts, minimum, MOST_CELLS // max(n_classes, FEW_CLASSES))
 
 
 def _threshold(counts: Ints, minimum: int, most: int) -> int:

@@ -286,20 +286,20 @@ def _evidence(row: dict[str, Any], rows: Ints, sample: Instances) -> tuple[Evide
 
 
 def rare_features(counts: CueCounts) -> list[Finding]:
-    """Return the remark that rare features were not tested, where many labels would need too much memory."""
+    """Return the remark that rare features were not tested, where all of them would need too much memory."""
     if not counts.raised:
         return []
-    lowest, highest = min(counts.raised.values()), max(counts.raised.values())
+    n, lowest, highest = int(counts.totals[0].sum()), min(counts.raised.values()), max(counts.raised.values())
     fewer = f"{lowest}" if lowest == highest else f"{lowest} to {highest} (by family)"
     return [
         Finding(
             section="cues",
             severity="info",
             title="Rare features were not tested",
-            text=f"With {len(counts.labels)} labels, the counts of all features do not fit in the memory set aside for "
-            f"them. Features of the families {listed(sorted(counts.raised))} are tested if they occur in at least "
-            f"{fewer} training instances; what is reported is exact. Test fewer of them with a larger --min-count, or "
-            "fewer families with --features.",
+            text=f"With {plural(len(counts.labels), 'label')} and {plural(n, 'training instance')}, the counts of all "
+            f"features do not fit in the memory set aside for them. Features of the families "
+            f"{listed(sorted(counts.raised))} are tested if they occur in at least {fewer} training instances; what is "
+            "reported is exact. Test fewer of them with a larger --min-count, or fewer families with --features.",
             key="rare-features",
         )
     ]

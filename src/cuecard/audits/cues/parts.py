@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from cuecard.audits.cues.rows import CueRows, cue_matrix
+from cuecard.audits.cues.rows import CueRows, cue_matrix, rows_in_parts
 from cuecard.audits.cues.sparse_counts import class_counts, split_counts, wide
 from cuecard.audits.cues.sums import COMPLETE, KEYS, NO_UNITS, PartCopies, over_units
 from cuecard.cache import content_key
@@ -37,8 +37,6 @@ from cuecard.stats.arrays import Ints
 from cuecard.stats.units import UnitCounts, has_repeats
 from cuecard.text import Encoded, Scope
 
-#: Rows and what they have that are looked at at a time.
-ENTRIES = 1 << 22
 #: What the name of a level ends with where units are those of all texts that a question offers.
 OFFERED = " offered"
 
@@ -126,7 +124,7 @@ class CueStream:
         skipped = dict(self._frequent.skipped)
         for table in store.tables(self.stage, "skipped"):
             skipped |= {name: reason for name, reason in table.iter_rows() if name not in skipped}
-        features = self._features(skipped)
+        features, raised = self._features(skipped)
         within = None
         if instances.grouped:
             within = pl.concat([NOTHING_WITHIN, *self._summed("within")])
@@ -144,7 +142,7 @@ class CueStream:
             features,
             within,
             skipped,
-            self._frequent.raised,
+            raised,
             text_priors=priors,
             copy_correlation=correlation,
         )
@@ -286,12 +284,22 @@ class CueStream:
                 features[family.name] = own.filter(pl.col("n") >= least)["feature"]
         return Frequent(features, raised, skipped)
 
-    def _features(self, skipped: Mapping[str, str]) -> pl.DataFrame:
-        """Return the counts of frequent features over all pieces."""
+    def _features(self, skipped: Mapping[str, str]) -> tuple[pl.DataFrame, Mapping[str, int]]:
+        """Return the counts of frequent features over all pieces, and where more than `minimum` was asked of them."""
         features = pl.concat(self._summed("features"))
         if self._frequent.features is not None:
-            return wide(features, self.instances.labels)
-        return features.filter(~pl.col("family").is_in(list(skipped)))
+            return wide(features, self.instances.labels), self._frequent.raised
+        n_classes = len(COUNTED_SPLITS) * len(self.instances.labels)
+        in_train = pl.sum_horizontal(f"train_{label}" for label in self.instances.labels)
+        kept, raised = [], {}
+        for family in self.families:
+            own = features.filter((pl.col("family") == family.name) & (family.name not in skipped))
+            counts = own.select(in_train.cast(pl.Int64)).to_series().to_numpy()
+            least = raised_minimum(counts, self.minimum, n_classes)
+            if least > self.minimum:
+                raised[family.name], own = least, compact(own.filter(in_train >= least))
+            kept.append(own)
+        return pl.concat(kept), raised
 
     def _with_copies(self, features: pl.DataFrame, within: pl.DataFrame | None) -> pl.DataFrame:
         """Return the features with their number of texts, and the squares by which their instances count."""
@@ -351,33 +359,12 @@ class CueStream:
     def rows(self, cues: pl.DataFrame) -> CueRows:
         """Return which instances have which of the cues: instances × rows of `cues`."""
 
-        def entries(part: Instances, start: int) -> Summary:
-            if not len(part) or part.splits[0] not in COUNTED_SPLITS:
-                return {}
-            found = cue_matrix(self.encode(part), self.families, cues).tocoo()
-            table = {"row": found.row.astype(np.int64) + start, "cue": found.col.astype(np.int32)}
-            return {"entries": pl.DataFrame(table)}
+        def found(part: Instances) -> sparse.csc_matrix | None:
+            counted = len(part) and part.splits[0] in COUNTED_SPLITS
+            return cue_matrix(self.encode(part), self.families, cues) if counted else None
 
         stage = f"{self.stage} rows {content_key({'cues': cues.select(KEYS).rows()})}"
-        self.stream.each(stage, entries, title="Rows of the strongest cues")
-        return CueRows(cues.height, partial(self._slices, stage, cues.height))
-
-    def _slices(self, stage: str, n_cues: int) -> Iterator[sparse.csr_matrix]:
-        """Yield what consecutive rows have, a few parts at a time."""
-        first, store = self.stream.first_rows, self.stream.store
-        slices: list[sparse.csr_matrix] = []
-        for i, n in enumerate(np.diff(first)):
-            table = store.summary(stage, i).get("entries")
-            if table is None:
-                continue
-            ones = np.ones(len(table), dtype=np.int64)
-            places = table["row"].to_numpy() - first[i], table["cue"].to_numpy()
-            slices.append(sparse.csr_matrix((ones, places), shape=(int(n), n_cues)))
-            if sum(each.nnz + each.shape[0] for each in slices) >= ENTRIES:
-                yield sparse.vstack(slices, format="csr")
-                slices = []
-        if slices:
-            yield sparse.vstack(slices, format="csr")
+        return rows_in_parts(self.stream, stage, found, cues.height)
 
     def lengths(self) -> Ints:
         """Return the number of tokens of every training row."""
