@@ -127,13 +127,19 @@ def cue_tables(
         significant=q[rows, best] <= alpha,
         is_cue=frequent & (np.abs(z) > 1e-12),
     )
-    cues = pl.concat([cues, by_label], how="horizontal")
+    cues = in_order(pl.concat([cues, by_label], how="horizontal"), np.lexsort((-z, log_p)))
     listed = np.ones(q.shape, dtype=np.bool_) if n_labels <= ALL_LABELS else (train > 0) | (q <= alpha)
     associations = _associations(
         features, counts.labels, listed, train, null.z, null.log_p, q, mass, label_mass
     )
-    order = np.lexsort((-z, log_p))
-    return CueTables(cues[order], associations.sort("log10_p", maintain_order=True), p0)
+    del null, q, scores, adjusted  # a million features: memory holds little beside the tables
+    strongest = np.argsort(associations["log10_p"].to_numpy(), kind="stable")
+    return CueTables(cues, in_order(associations, strongest), p0)
+
+
+def in_order(table: pl.DataFrame, rows: Ints) -> pl.DataFrame:
+    """Return rows of a table in some order; the table is emptied column by column, so that memory holds it once."""
+    return pl.DataFrame([table.drop_in_place(name).gather(rows) for name in table.columns])
 
 
 def _most_telling(
