@@ -142,6 +142,7 @@ def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeyp
 def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, monkeypatch):
     monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
     monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 12 * 40)  # 40 features of a family
+    monkeypatch.setattr("cuecard.audits.cues.given_length.AT_A_TIME", 7)
     folder = as_files(make(), tmp_path / "files", files=2, groups=2)
     expected = cc.audit(load(folder), only=("cues",))
     assert any(finding.id.endswith("rare-features") for finding in expected.findings)

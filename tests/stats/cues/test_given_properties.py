@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from cuecard.stats.cues.given_properties import features_given
+from cuecard.stats.cues.given_properties import Choices, features_given, score_tests
 from cuecard.stats.models.preference_given import choices_given
 
 
@@ -50,6 +50,24 @@ def test_level_is_held_given_the_property_and_not_without():
         alone.append(features_given(right, examples, np.zeros_like(size), having).log_p <= np.log(0.05))
     assert np.mean(given) == pytest.approx(0.05, abs=0.035)  # 400 tests, correlated within a set
     assert np.mean(alone) > 0.8
+
+
+@pytest.mark.parametrize("n", [1, 7, 100])
+def test_blocks_of_examples_say_what_all_say_together(n):
+    right, _, size, having, units = drawn(3, n=60, copies=2)
+    order = np.random.default_rng(0).permutation(120)  # copies are in different blocks
+    rows = (order[:, None] * 3 + np.arange(3)).ravel()
+    right, size, having, units = right[rows], size[rows], sparse.csr_matrix(having[rows]), units[rows]
+    cut = [slice(3 * i, 3 * min(i + n, 120)) for i in range(0, 120, n)]
+
+    def blocks():
+        for where in cut:
+            starts = np.arange(0, len(right[where]), 3)
+            yield Choices(right[where].astype(float), starts, size[where], units[where])
+
+    parts = score_tests(blocks, [having[where] for where in cut], having.shape[1], np.bincount(units))
+    whole = features_given(right, np.repeat(np.arange(120), 3), size, having, units=units)
+    assert parts.z == pytest.approx(whole.z, rel=1e-9)
 
 
 def test_copies_of_an_example_are_one():

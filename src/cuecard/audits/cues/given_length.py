@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,13 @@ from cuecard.audits.cues.rows import CueRows
 from cuecard.data import Instances, Task
 from cuecard.features.length import example_starts
 from cuecard.stats import q_values
-from cuecard.stats.cues.given_properties import features_given
+from cuecard.stats.cues.given_properties import Choices, score_tests
 from cuecard.wording import of_responses, plural
 
 #: The family that is length itself.
 LENGTH = "length"
+#: Examples that are looked at at a time.
+AT_A_TIME = 16_384
 
 
 def given_length(
@@ -39,13 +42,19 @@ def given_length(
     the cues, training rows first; `lengths` are the numbers of tokens of these rows.
     """
     tested = cues.with_row_index("row").filter(pl.col("significant") & (pl.col("family") != LENGTH))
-    tests = features_given(
-        train.label_codes == 0,
-        train.example_codes,
-        length_properties(lengths, example_starts(train)),
-        having(tested).whole()[: len(train)],
-        units=train.units("choices"),
-    )
+    starts = np.append(example_starts(train), len(train))
+    edges = np.append(np.arange(0, len(starts) - 1, AT_A_TIME), len(starts) - 1)
+    units = train.units("choices")
+
+    def blocks() -> Iterator[Choices]:
+        for first, last in pairwise(edges.tolist()):
+            rows, own = slice(starts[first], starts[last]), starts[first:last] - starts[first]
+            right = (train.label_codes[rows] == 0).astype(np.float64)
+            yield Choices(right, own, length_properties(lengths[rows], own), units[rows])
+
+    # Blocks have bounds of their own, so that sums do not depend on how a dataset on disk is divided.
+    present = having(tested).blocks(starts[edges])
+    tests = score_tests(blocks, present, tested.height, np.bincount(units))
     # The second label is the first one turned round.
     sign = np.where((tested["label"] == train.labels[0]).to_numpy(), 1.0, -1.0)
     log_p = np.concatenate([tests.log_p, np.zeros(cues.height - tested.height)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -48,9 +49,17 @@ class CueRows:
             yield slice(start, end), rows
             start = end
 
-    def whole(self) -> sparse.csr_matrix:
-        """Return all rows, in memory."""
-        return sparse.vstack([rows for _, rows in self.slices()], format="csr")
+    def blocks(self, bounds: Ints) -> Iterator[sparse.csr_matrix]:
+        """Yield what the rows between bounds have, however they are sliced; the first bound is 0."""
+        slices = self.slices(int(bounds[-1]))
+        where, rows = next(slices)
+        for start, end in pairwise(bounds.tolist()):
+            parts = []
+            while where.stop < end:
+                parts.append(rows[max(start - where.start, 0) :])
+                where, rows = next(slices)
+            parts.append(rows[max(start - where.start, 0) : end - where.start])
+            yield sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
 
     def first(
         self, columns: Sequence[int], wanted: Callable[[int, slice], Bools], stop: int, n: int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,9 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import log_ndtr
 
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Ints
 
-__all__ = ["GivenProperties", "features_given"]
+__all__ = ["Choices", "GivenProperties", "features_given", "score_tests"]
 
 _NEWTON_STEPS = 50
 #: Keeps coefficients finite where a property decides every example.
@@ -59,56 +61,142 @@ def features_given(
     group = np.unique(np.asarray(examples), return_inverse=True)[1]
     x = np.asarray(properties, dtype=np.float64)
     z = sparse.csr_matrix(having, dtype=np.float64)
-    n = len(chosen)
-    if not n == len(group) == len(x) == z.shape[0] or x.ndim != 2:
+    if not len(chosen) == len(group) == len(x) == z.shape[0] or x.ndim != 2:
         raise ValueError("right, examples, properties and having must have one row per choice.")
-    of_example = sparse.csr_matrix((np.ones(n), (group, np.arange(n))))
-
-    def probabilities(beta: Floats) -> Floats:
-        margin = x @ beta
-        odds = np.exp(margin - np.maximum.reduceat(margin, starts)[group])
-        return np.asarray(odds / (of_example @ odds)[group])
-
-    def centred(p: Floats) -> Floats:
-        return np.asarray(x - (of_example @ (p[:, None] * x))[group])
-
     starts = np.flatnonzero(np.diff(group, prepend=-1))
-    if len(starts) != of_example.shape[0]:
+    if len(starts) != int(group.max(initial=-1)) + 1:
         raise ValueError("the choices of an example must stand together.")
-    beta = np.zeros(x.shape[1])
+    code = None if units is None else np.unique(np.asarray(units), return_inverse=True)[1]
+    block = Choices(chosen, starts, x, code)
+    return score_tests(lambda: iter([block]), [z], z.shape[1], None if code is None else np.bincount(code))
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Some choices of whole examples: whether each is right, where examples start, properties, and codes of units."""
+
+    right: Floats
+    starts: Ints
+    properties: Floats
+    units: Ints | None = None
+
+    def probabilities(self, beta: Floats) -> Floats:
+        """Return how likely each choice is the right one of its example."""
+        margin = self.properties @ beta
+        odds = np.exp(margin - np.maximum.reduceat(margin, self.starts)[self.example])
+        return np.asarray(odds / (self.of_example @ odds)[self.example])
+
+    def centred(self, p: Floats) -> Floats:
+        """Return the properties without their mean over the example."""
+        means = self.of_example @ (p[:, None] * self.properties)
+        return np.asarray(self.properties - means[self.example])
+
+    @cached_property
+    def example(self) -> Ints:
+        """The number of every choice's example."""
+        sizes = np.diff(np.append(self.starts, len(self.right)))
+        return np.repeat(np.arange(len(self.starts)), sizes)
+
+    @cached_property
+    def of_example(self) -> sparse.csr_matrix:
+        """Which choices (columns) every example has."""
+        n = len(self.right)
+        return sparse.csr_matrix((np.ones(n), (self.example, np.arange(n))))
+
+
+def score_tests(
+    choices: Callable[[], Iterator[Choices]],
+    having: Iterable[sparse.csr_matrix],
+    n_features: int,
+    unit_sizes: Ints | None = None,
+) -> GivenProperties:
+    """Return what `features_given` does, of choices that memory holds a block of at a time.
+
+    Args:
+        choices: yields the blocks; called once for every step of the model.
+        having: which features the choices of every block have, in the same order.
+        n_features: the number of features.
+        unit_sizes: how many choices every unit has in all blocks, by its code.
+    """
+    beta = _fitted(choices)
+    size = len(beta)
+    of_units = _UnitSums(n_features, size)
+    spread, score = np.zeros(n_features), np.zeros(n_features)
+    cross, curvature = np.zeros((size, n_features)), np.zeros((size, size))
+    for block, present in zip(choices(), having, strict=True):
+        p, z = block.probabilities(beta), present.astype(np.float64)
+        inner, residual = block.centred(p), block.right - p
+        weighted = z.multiply(p[:, None]).tocsr()
+        # Σ p (z − z̄)² within examples, for features that are there or not.
+        spread += _sums(weighted.multiply(z)) - _sums((block.of_example @ weighted).power(2))
+        cross += np.asarray(weighted.T @ inner).T
+        curvature += (inner * p[:, None]).T @ inner
+        score += np.asarray(z.T @ residual).ravel()
+        if block.units is not None and unit_sizes is not None:
+            scores = z.multiply(residual[:, None]).tocsr()
+            of_units.add(block.units, unit_sizes, scores, residual[:, None] * inner)
+    taken = np.linalg.pinv(curvature) @ cross
+    information = spread - (cross * taken).sum(axis=0)
+    free = information > 1e-9 * np.maximum(spread, 1e-12)
+    if unit_sizes is not None:
+        information = np.maximum(information, of_units.squares(taken))
+    score_z = np.where(free, score / np.sqrt(np.where(free, information, 1.0)), np.nan)
+    return GivenProperties(score_z, np.minimum(np.log(2.0) + log_ndtr(-np.abs(score_z)), 0.0))
+
+
+def _fitted(choices: Callable[[], Iterator[Choices]]) -> Floats:
+    """Return the coefficients of the properties, by maximum likelihood."""
+    size = next(choices()).properties.shape[1]
+    beta = np.zeros(size)
     for _ in range(_NEWTON_STEPS):
-        p = probabilities(beta)
-        inner = centred(p)
-        curvature = (inner * p[:, None]).T @ inner + _PENALTY * np.eye(x.shape[1])
-        step = np.linalg.solve(curvature, x.T @ (chosen - p) - _PENALTY * beta)
+        curvature, slope = _PENALTY * np.eye(size), -_PENALTY * beta
+        for block in choices():
+            p = block.probabilities(beta)
+            inner = block.centred(p)
+            curvature += (inner * p[:, None]).T @ inner
+            slope += block.properties.T @ (block.right - p)
+        step = np.linalg.solve(curvature, slope)
         beta = beta + step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-8:
             break
-    p = probabilities(beta)
-    inner = centred(p)
-    weighted = z.multiply(p[:, None]).tocsr()
-    # Σ p (z − z̄)² within examples, for features that are there or not.
-    spread = _sums(weighted.multiply(z)) - _sums((of_example @ weighted).power(2))
-    cross = np.asarray(weighted.T @ inner).T
-    taken = np.linalg.pinv((inner * p[:, None]).T @ inner) @ cross
-    information = spread - (cross * taken).sum(axis=0)
-    residual = chosen - p
-    score = np.asarray(z.T @ residual).ravel()
-    free = information > 1e-9 * np.maximum(spread, 1e-12)
-    if units is not None:
-        code = np.unique(np.asarray(units), return_inverse=True)[1]
-        of_unit = sparse.csr_matrix((np.ones(n), (code, np.arange(n))))
-        own = (of_unit @ z.multiply(residual[:, None])).tocsr()
-        of_properties = of_unit @ (residual[:, None] * inner)
-        together = np.asarray(own.T @ of_properties).T
-        squares = (
-            _sums(own.power(2))
-            - 2 * (taken * together).sum(axis=0)
-            + (taken * (of_properties.T @ of_properties @ taken)).sum(axis=0)
-        )
-        information = np.maximum(information, squares)
-    score_z = np.where(free, score / np.sqrt(np.where(free, information, 1.0)), np.nan)
-    return GivenProperties(score_z, np.minimum(np.log(2.0) + log_ndtr(-np.abs(score_z)), 0.0))
+    return beta
+
+
+class _UnitSums:
+    """Squares of the scores of units: at once where a block has all of a unit, and at the end where several have it."""
+
+    def __init__(self, n_features: int, n_properties: int) -> None:
+        self.own = np.zeros(n_features)
+        self.together = np.zeros((n_properties, n_features))
+        self.properties = np.zeros((n_properties, n_properties))
+        self.left: list[tuple[Ints, sparse.csr_matrix, Floats]] = []
+
+    def add(self, units: Ints, sizes: Ints, scores: sparse.csr_matrix, properties: Floats) -> None:
+        """Add the scores and properties of a block's choices."""
+        codes, place = np.unique(units, return_inverse=True)
+        of_unit = sparse.csr_matrix((np.ones(len(units)), (place, np.arange(len(units)))))
+        summed, of_properties = (of_unit @ scores).tocsr(), np.asarray(of_unit @ properties)
+        whole = np.bincount(place) == sizes[codes]
+        self._square(summed[whole], of_properties[whole])
+        if not whole.all():
+            self.left.append((codes[~whole], summed[~whole], of_properties[~whole]))
+
+    def _square(self, scores: sparse.csr_matrix, properties: Floats) -> None:
+        self.own += _sums(scores.power(2))
+        self.together += np.asarray(scores.T @ properties).T
+        self.properties += properties.T @ properties
+
+    def squares(self, taken: Floats) -> Floats:
+        """Return the sum of squares of every feature's scores, less what the properties explain."""
+        if self.left:
+            place = np.unique(np.concatenate([codes for codes, _, _ in self.left]), return_inverse=True)[1]
+            of_unit = sparse.csr_matrix((np.ones(len(place)), (place, np.arange(len(place)))))
+            scores = sparse.vstack([some for _, some, _ in self.left], format="csr")
+            properties = np.concatenate([some for _, _, some in self.left])
+            self._square((of_unit @ scores).tocsr(), np.asarray(of_unit @ properties))
+            self.left = []
+        explained = (taken * (self.properties @ taken)).sum(axis=0)
+        return np.asarray(self.own - 2 * (taken * self.together).sum(axis=0) + explained)
 
 
 def _sums(matrix: Any) -> Floats:
