@@ -18,6 +18,8 @@ from cuecard.stats.cues.replication import OUTCOMES, replication
 from cuecard.stats.units.codes import first_of_code
 
 HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES
+#: Units that are drawn at a time.
+AT_A_TIME = 1 << 20
 #: Columns of `held_shares`.
 COLUMNS = ("outcome", "again_n", "again_share", "held_share", "held_low", "held_high", "coverage")
 
@@ -50,7 +52,7 @@ def held_shares(
     the texts, or for grouped tasks of the questions.
     """
     in_train = (sample.table["split"] == "train").to_numpy()
-    first = _first_copies(units, in_train)
+    first = _first_copies(units, len(sample.train))
     if sample.grouped:  # a question counts with all its choices, or not at all
         starts = sample.first_rows
         first = first[starts[:-1]][sample.example_codes]
@@ -178,12 +180,9 @@ def _sums(matrix: sparse.spmatrix) -> npt.NDArray[np.int64]:
     return np.asarray(matrix.sum(axis=0), dtype=np.int64).ravel()
 
 
-def _first_copies(units: npt.NDArray[np.int64], in_train: Bools) -> Bools:
-    """Return which rows are the first of their unit in their split."""
-    first = np.zeros(len(units), dtype=np.bool_)
-    for rows in (in_train, ~in_train):
-        first[rows] = first_of_code(units[rows])
-    return first
+def _first_copies(units: npt.NDArray[np.int64], n_train: int) -> Bools:
+    """Return which rows are the first of their unit in their split; train rows stand first."""
+    return np.concatenate([first_of_code(units[:n_train]), first_of_code(units[n_train:])])
 
 
 def _test_prior(sample: Instances, in_train: Bools) -> Floats:
@@ -196,7 +195,9 @@ def _halves(sample: Instances, units: npt.NDArray[np.int64], first: Bools) -> tu
     """Return the first copies of train in two halves; units are never divided."""
     rng = np.random.default_rng(0)
     of_examples = units[sample.first_rows[:-1]] if sample.grouped else units
-    in_first = rng.random(int(of_examples.max(initial=-1)) + 1) < 0.5
+    n = int(of_examples.max(initial=-1)) + 1
+    drawn = [rng.random(min(AT_A_TIME, n - i)) < 0.5 for i in range(0, n, AT_A_TIME)]
+    in_first = np.concatenate([np.zeros(0, dtype=np.bool_), *drawn])
     in_first = in_first[of_examples][sample.example_codes] if sample.grouped else in_first[units]
     return first & in_first, first & ~in_first
 

@@ -101,7 +101,7 @@ def given_away(notable: pl.DataFrame, rows: CueRows, sample: Instances) -> tuple
     strength, rank = np.unique((points["given_away"] / points["coverage"]).to_numpy(), return_inverse=True)
     ranks = sparse.csr_matrix(rank + 1)
     columns = points["column"].to_numpy().astype(np.int64)
-    split = sample.table["split"].cast(pl.String)
+    split = sample.table["split"]
     of_split = {name: (split == name).to_numpy() for name in sample.splits}
     best = {name: np.zeros(len(strength) + 1, dtype=np.int64) for name in sample.splits}
     for where, some in rows.slices():
