@@ -16,7 +16,7 @@ from cuecard.data.fingerprint import beginning_hashes, fingerprint, row_hashes
 from cuecard.data.memo import Memo
 from cuecard.data.units import (
     UNIT_SCOPES,
-    FoldedTexts,
+    Marks,
     UnitScope,
     choice_units,
     closest_copies,
@@ -24,6 +24,8 @@ from cuecard.data.units import (
     copies,
     example_units,
     question_units,
+    read_marks,
+    sketch,
     text_units,
 )
 from cuecard.errors import UsageError
@@ -38,6 +40,9 @@ COLUMNS = ("example_id", "position", "split", "premise", "hypothesis", "label")
 
 #: Number of derived objects that are kept: those of a run, with the texts in two or three tokenisations.
 MOST_DERIVED = 24
+
+#: What is derived: the units of choices and of questions, and the marks of answers.
+_CHOICES, _MARKS = ("units of choices",), ("answer marks",)
 
 #: Held while a part of instances is taken, so that two threads take the same one and share what is derived from it.
 _TAKING = RLock()
@@ -297,7 +302,7 @@ class Instances:
 
     def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
         if self.grouped and scope in ("hypothesis", "choices"):
-            of_texts, of_questions = self.derived(("units of choices",), self._choice_units)
+            of_texts, of_questions = self.derived(_CHOICES, self._choice_units)
             return of_texts if scope == "hypothesis" else of_questions
         if scope == "hypothesis" or scope == "premise":
             return text_units(self.table, scope)
@@ -309,17 +314,34 @@ class Instances:
         return example_units(examples, hypothesis, self.units("premise") if scope == "example" else None)
 
     def _choice_units(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return question_units(self.example_codes, self.folded("hypothesis"))
+        return question_units(self.example_codes, sketch(self.table["hypothesis"], self.first_rows))
 
-    def folded(self, side: Literal["premise", "hypothesis"]) -> FoldedTexts:
-        """Return the texts of one side as hashes of their words, made once and kept."""
+    def answer_marks(self, *, with_units: bool = False) -> Marks:
+        """Return which answers may have signs, and how many words each shares with its prompt, read once and kept.
 
-        def make() -> FoldedTexts:
-            texts = FoldedTexts()
-            texts.add(self.table[side])
-            return texts
+        Who needs units, too, has them found in the same pass.
+        """
+        if self.whole.has_derived(_MARKS) and self.row_numbers is not None:
+            marks = self.whole.derived(_MARKS, self.whole._marks)
+            return Marks(marks.signs[self.row_numbers], marks.shared[self.row_numbers])
+        if with_units and self.row_numbers is None and self.cluster is None:
+            return self.derived(_MARKS, self._marks_and_units)
+        return self.derived(_MARKS, self._marks)
 
-        return self.derived(("folded", side), make)
+    def _marks(self) -> Marks:
+        return read_marks(self.table["hypothesis"], self.first_rows, self._prompts)
+
+    def _marks_and_units(self) -> Marks:
+        if self.has_derived(_CHOICES):
+            return self._marks()
+        sketches = sketch(self.table["hypothesis"], self.first_rows, self._prompts)
+        self.derived(_CHOICES, lambda: question_units(self.example_codes, sketches))
+        return sketches.marks
+
+    @property
+    def _prompts(self) -> pl.Series:
+        """The prompts of all examples; the answers of one have the same."""
+        return self.table["premise"].gather(self.first_rows[:-1])
 
     def clustered_by(self, column: str | None) -> Instances:
         """Return the same instances with a column's values as units of independence."""

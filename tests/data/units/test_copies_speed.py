@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 import pytest
 
-from cuecard.data.units import FoldedTexts, _folding, _kernels
-from cuecard.data.units.copies import ALIKE, LEAST_WORDS, LOOSELY, ROWS_AT_ONCE, band_keys, in_order
+from cuecard.data.units import FoldedTexts, _bands, _folding, _kernels, copies, folding
+from cuecard.data.units.copies import ALIKE, LEAST_WORDS, LOOSELY, band_keys, in_order
 from cuecard.text.style import formatting
-
-copies_module = importlib.import_module("cuecard.data.units.copies")
 
 
 @pytest.mark.parametrize("codes", [[3, 1, 3, 0, 1, 5], [0], [2, 2, 2], [7, 900, 7]])
@@ -54,7 +51,8 @@ def test_a_text_that_repeats_the_one_before_has_its_words_and_hash() -> None:
         alone.add(pl.Series([text], dtype=pl.String))
     for ours, theirs in zip(together.arrays(), alone.arrays(), strict=True):
         assert ours.tolist() == theirs.tolist()
-    assert together.signs.tolist() == alone.signs.tolist()
+    signs = [bool(folding.folded(pl.Series([text], dtype=pl.String))[3][0]) for text in texts]
+    assert folding.folded(texts)[3].tolist() == signs
 
 
 def test_texts_without_signs_have_no_formatting() -> None:
@@ -74,11 +72,10 @@ def test_texts_without_signs_have_no_formatting() -> None:
     ]
     plain = ["Nothing, here; (really): \"no\" 'marks'!", "", "two\nlines.\n\tmore"]
     texts = pl.Series([*marks, *plain])
-    folded = FoldedTexts()
-    folded.add(texts)
-    assert (formatting(texts, folded.signs) > 0).tolist() == [True] * len(marks) + [False] * len(plain)
-    assert formatting(texts, folded.signs).tolist() == formatting(texts).tolist()
-    assert not folded.signs[len(marks) :][[0, 2]].any()
+    signs = folding.folded(texts)[3]
+    assert (formatting(texts, signs) > 0).tolist() == [True] * len(marks) + [False] * len(plain)
+    assert formatting(texts, signs).tolist() == formatting(texts).tolist()
+    assert not signs[len(marks) :][[0, 2]].any()
 
 
 def test_a_hash_mixed_in_steps_is_the_hash_mixed_at_once() -> None:
@@ -133,26 +130,80 @@ def test_units_are_those_of_comparing_text_by_text(length: int) -> None:
         words = np.array(texts[rng.integers(len(texts))])
         changed = rng.random(len(words)) < rng.choice([0, 0.05, 0.1, 0.15, 0.2, 0.3])
         texts.append(list(np.where(changed, rng.choice(vocabulary, len(words)), words)))
-    folded = FoldedTexts()
-    folded.add(pl.Series([" ".join(words) for words in texts]))
-    whole, words, starts = folded.arrays()
+    series = pl.Series([" ".join(words) for words in texts])
+    whole, words, starts, _ = folding.folded(series)
     sets = [set(words[a:b].tolist()) for a, b in pairwise(starts.tolist())]
-    expected = plain_units(sets, whole.tolist(), band_keys(words, starts)[0])
-    units = folded.copies()
+    expected = plain_units(sets, whole.tolist(), band_keys(words, starts))
+    units = copies(series)
     assert units.tolist() == expected
     assert 150 < units.max() + 1 < len(np.unique(whole))
+
+
+@pytest.mark.parametrize(("bands", "height"), [(10, 3), (1, 1), (5, 2)])
+def test_numbers_of_bands_are_those_of_the_least_hashes(bands: int, height: int) -> None:
+    rng = np.random.default_rng(bands)
+    sizes = np.array([0, 1, 40, 7, 300])
+    starts = np.append(0, np.cumsum(sizes))
+    words = rng.integers(0, 2**64 - 1, starts[-1], dtype=np.uint64)
+    golden, every = 0x9E3779B97F4A7C15, 2**64
+
+    def key(own: np.ndarray, band: int) -> int:
+        number = int(_folding.START)
+        for layer in range(band * height, (band + 1) * height):
+            salt = (layer + 1) * golden % every
+            hashes = [int(_folding.mixed(np.uint64(int(word) ^ salt))) for word in own]
+            least = min(hashes, default=int(_folding.end_mixed(np.uint64(every - 1))))
+            number = (number ^ least) * int(_folding.PRIME) % every
+        return number
+
+    keys = band_keys(words, starts, bands=bands, height=height)
+    for i, (start, end) in enumerate(pairwise(starts.tolist())):
+        assert [int(one) for one in keys[:, i]] == [key(words[start:end], band) for band in range(bands)]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_bits_of_texts_and_runs_are_those_of_their_words(width: int) -> None:
+    rng = np.random.default_rng(width)
+    sizes = rng.integers(0, 50, 30)
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    words = rng.integers(0, 2**64 - 1, starts[-1], dtype=np.uint64)
+    runs = np.array([0, 1, 5, 30])
+    keys, run_keys = (np.empty((10, n), dtype=np.uint64) for n in (30, 3))
+    bits, run_bits = (np.empty((n, width), dtype=np.uint64) for n in (30, 3))
+    _bands.band_keys(words, starts, runs, 3, keys, run_keys, bits, run_bits, 0, 0)
+    np.testing.assert_array_equal(bits, _kernels.wide_bits(words, starts, np.arange(30), width))
+    np.testing.assert_array_equal(run_bits, _kernels.wide_bits(words, starts[runs], np.arange(3), width))
+    np.testing.assert_array_equal(run_keys, band_keys(words, starts[runs]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5_000])
+def test_repeated_keys_are_all_found_and_hardly_any_other(n: int) -> None:
+    rng = np.random.default_rng(n)
+    keys = rng.integers(0, 2**64 - 1, n, dtype=np.uint64)[rng.integers(0, max(n, 1), n)]
+    places = _kernels.repeated(keys)
+    _, code, times = np.unique(keys, return_inverse=True, return_counts=True)
+    more = np.flatnonzero(times[code] > 1) if n else np.empty(0, dtype=np.int64)
+    assert np.isin(more, places).all()
+    assert (np.diff(places) > 0).all()
+    assert len(places) <= len(more) + n / 50
+
+
+def test_texts_of_a_key_are_brought_into_order() -> None:
+    rng = np.random.default_rng(0)
+    keys = np.sort(rng.integers(0, 60, 900).astype(np.uint64))
+    keys[:200] = keys[0]  # more than are sorted one by one
+    texts = rng.permutation(900)
+    expected = texts[np.lexsort((texts, keys))]
+    _kernels.order_within(keys, texts)
+    assert texts.tolist() == expected.tolist()
 
 
 def test_texts_that_are_read_in_parts_have_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pl.Series(
         ["Is it red?", "Is it red?", "naïve ＡＢＣ", "", None, "日本 3", "a b c d", "½ ﬃ ﷺ"] * 4
     )
-    whole = FoldedTexts()
-    whole.add(texts)
-    monkeypatch.setattr(copies_module, "ROWS_AT_ONCE", 3)
-    assert len(texts) < ROWS_AT_ONCE
-    parts = FoldedTexts()
-    parts.add(texts)
-    for ours, theirs in zip(parts.arrays(), whole.arrays(), strict=True):
+    assert len(texts) < folding.ROWS_AT_ONCE
+    whole = folding.folded(texts)
+    monkeypatch.setattr(folding, "ROWS_AT_ONCE", 3)
+    for ours, theirs in zip(folding.folded(texts), whole, strict=True):
         assert ours.tolist() == theirs.tolist()
-    assert parts.signs.tolist() == whole.signs.tolist()

@@ -8,7 +8,7 @@ import pytest
 
 from cuecard.data.demo import demo_nli
 from cuecard.data.demo.corpus import demo_corpus
-from cuecard.data.units import FoldedTexts, closest_folded
+from cuecard.data.units import FoldedTexts, closest_folded, copies
 from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.copies import in_order
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk
@@ -46,15 +46,15 @@ def test_copies_and_the_closest_of_them_are_those_of_texts_in_memory(
         folded = FoldedTexts()
         folded.add(texts()[start : start + rows])
         parts.append(Words(*folded.arrays()))
-        every.extend(folded)
+        every.add(texts()[start : start + rows])
     units, closest = (np.empty(len(texts()), dtype=np.int64) for _ in range(2))
     copies_on_disk(lambda: iter(parts), units, tmp_path / "copies")
     closest_on_disk(lambda: iter(parts), units, closest, tmp_path / "closest")
-    expected = every.copies()
+    expected = copies(texts())
     assert np.array_equal(units, expected)
     assert np.array_equal(closest, closest_folded(every, expected))
     # Units are not trivial: there are near copies beside copies, and templates that are divided.
-    assert units.max() < every.copies(near=False).max()
+    assert units.max() < copies(texts(), near=False).max()
     assert closest.max() > units.max()
     assert not [place for place in tmp_path.rglob("*") if place.is_file()]
 

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import polars as pl
 import pytest
 
 from cuecard.data import Instances
-from cuecard.data.units import FoldedTexts, copies, example_units
+from cuecard.data.units import copies, example_units, folding, read_marks, sketch
+from cuecard.data.units.copies import copies_and_runs
 from cuecard.errors import CueCardError
-
-#: The module, whose name the package gives to a function of it.
-copies_module = importlib.import_module("cuecard.data.units.copies")
 
 
 def codes(*texts: str) -> list[int]:
@@ -157,17 +153,26 @@ def test_the_same_answer_to_another_question_is_another_choice() -> None:
     assert choice[4] != choice[0]
 
 
-def test_words_that_two_texts_share_are_counted_once_each() -> None:
+def test_words_that_a_text_shares_with_its_prompt_are_counted_once_each() -> None:
     responses = ["The cat, the dog.", "THE CAT", "nothing here", "", "a b a b"]
     prompts = ["the cat sat", "the cat sat", "the cat sat", "the cat", "b c"]
-    first, second = FoldedTexts(), FoldedTexts()
-    first.add(pl.Series(responses))
-    second.add(pl.Series(prompts))
-    assert first.shared_with(second).tolist() == [2, 2, 0, 0, 1]
-    of_two, once = FoldedTexts(), FoldedTexts()
-    of_two.add(pl.Series(["a b", "b b c", "c d", "e", "a"]))
-    once.add(pl.Series(["a b c", "d c", ""]))
-    assert of_two.shared_with(once, np.array([0, 2, 4, 5])).tolist() == [2, 2, 2, 0, 0]
+    marks = read_marks(pl.Series(responses), np.arange(6), pl.Series(prompts))
+    assert marks.shared.tolist() == [2, 2, 0, 0, 1]
+    of_two = pl.Series(["a b", "b b c", "c d", "e", "a"])
+    marks = read_marks(of_two, np.array([0, 2, 4, 5]), pl.Series(["a b c", "d c", ""]))
+    assert marks.shared.tolist() == [2, 2, 2, 0, 0]
+
+
+@pytest.mark.parametrize("longest", [5, 400])
+def test_words_shared_with_a_prompt_are_those_of_both_sets(longest: int) -> None:
+    rng = np.random.default_rng(longest)
+    words = [f"w{i}" for i in range(600)]
+    texts, prompts = (
+        [" ".join(rng.choice(words, rng.integers(0, longest))) for _ in range(n)] for n in (90, 30)
+    )
+    marks = read_marks(pl.Series(texts), np.arange(0, 91, 3), pl.Series(prompts))
+    sets = [set(text.split()) & set(prompts[i // 3].split()) for i, text in enumerate(texts)]
+    assert marks.shared.tolist() == [len(shared) for shared in sets]
 
 
 def test_runs_of_texts_have_the_units_of_their_words_together() -> None:
@@ -176,9 +181,7 @@ def test_runs_of_texts_have_the_units_of_their_words_together() -> None:
     texts = [" ".join(rng.choice(words, 9)) for _ in range(60)]
     texts[40:44] = [texts[1], texts[0], texts[3], texts[2] + " more"]
     bounds = np.arange(0, 61, 2)
-    folded = FoldedTexts()
-    folded.add(pl.Series(texts))
-    of_texts, of_runs = folded.copies_and_runs(bounds, 0.6, 0.4)
+    of_texts, of_runs = copies_and_runs(sketch(pl.Series(texts), bounds), 0.6, 0.4)
     assert of_texts.tolist() == copies(pl.Series(texts)).tolist()
     joined = copies(pl.Series([f"{a} {b}" for a, b in zip(texts[::2], texts[1::2], strict=True)]))
     assert of_runs.tolist() == joined.tolist()
@@ -193,9 +196,35 @@ def test_texts_are_read_on_several_threads_as_on_one(monkeypatch, threads):
     words = np.array(["abc", "Ünï", "ﷺ" * 3, "İ" * 4, "don't", "x", "日本", "ß"])
     drawn = [" ".join(rng.choice(words, rng.integers(0, 12))) if i % 20 else None for i in range(2000)]
     texts = pl.Series([*drawn, *["İ" * 40 + "ﷺ" * 5] * 600])
-    monkeypatch.setattr(copies_module, "ROWS_AT_ONCE", 200)
+    monkeypatch.setattr(folding, "ROWS_AT_ONCE", 200)
     monkeypatch.setattr(pl, "thread_pool_size", lambda: 1)
-    one = copies_module._folded(texts)
+    one = folding.folded(texts)
     monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
-    for expected, found in zip(one, copies_module._folded(texts), strict=True):
+    for expected, found in zip(one, folding.folded(texts), strict=True):
         np.testing.assert_array_equal(expected, found)
+
+
+def test_a_sketch_does_not_depend_on_parts_and_threads(monkeypatch):
+    rng = np.random.default_rng(1)
+    words = np.array(
+        ["abc", "Ünï", "ﷺ" * 3, "İ" * 4, "don't", "x", "日本", "ß", *(f"w{i}" for i in range(90))]
+    )
+    texts = pl.Series([" ".join(rng.choice(words, rng.integers(0, 120))) for _ in range(900)])
+    prompts = pl.Series([" ".join(rng.choice(words, rng.integers(0, 30))) for _ in range(300)])
+    runs = np.arange(0, 901, 3)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: 1)
+    whole = sketch(texts, runs, prompts)
+    monkeypatch.setattr(folding, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: 3)
+    parts = sketch(texts, runs, prompts)
+    assert whole.texts.bits.shape[1] > 1
+    for ours, theirs in ((parts.texts, whole.texts), (parts.runs, whole.runs)):
+        for name in ("whole", "sizes", "keys", "bits"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+        some = rng.choice(len(ours.sizes), 20, replace=False)
+        words_of, starts = ours.words(some)
+        np.testing.assert_array_equal(np.diff(starts), ours.sizes[some])
+        assert len(words_of) == starts[-1]
+    for name in ("signs", "shared"):
+        np.testing.assert_array_equal(getattr(parts.marks, name), getattr(whole.marks, name))
+    np.testing.assert_array_equal(read_marks(texts, runs, prompts).shared, whole.marks.shared)

@@ -16,7 +16,6 @@ from cuecard.cache import content_key
 from cuecard.data import COLUMNS, Instances, Task
 from cuecard.data.files.raw import alike
 from cuecard.data.survey import NumberedInstances
-from cuecard.data.units import FoldedTexts
 from cuecard.engines import Stream, Summary
 from cuecard.features.counts import COUNTED_SPLITS
 from cuecard.models.linear.input_features import InputRows, Reading, WordBlock, feature_blocks
@@ -124,12 +123,10 @@ def answer_figures(data: Instances) -> dict[str, npt.NDArray[Any]]:
     """Return for every answer how much formatting it has, and how many words it shares with the prompt."""
     if isinstance(data, FiguredInstances):
         return {name: data.figure(name) for name in ("formatting", "prompt_words")}
-    responses, prompts = data.folded("hypothesis"), FoldedTexts()
-    # The answers of an example have one prompt, which is read once.
-    prompts.add(data.table["premise"].gather(data.first_rows[:-1]))
+    marks = data.answer_marks()
     return {
-        "formatting": formatting(data.table["hypothesis"], responses.signs),
-        "prompt_words": responses.shared_with(prompts, data.first_rows),
+        "formatting": formatting(data.table["hypothesis"], marks.signs),
+        "prompt_words": marks.shared,
     }
 
 

@@ -104,6 +104,8 @@ class Slices:
     def _battery(
         self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]
     ) -> Battery:
+        if not self.learned and data.grouped and data is keeper:
+            data.answer_marks(with_units=True)  # rules need both
         battery = Battery.kept(keeper, self.weights) if self.learned else blind_battery(data, self.weights)
         if battery is None:
             learn(

@@ -39,8 +39,10 @@ _ROWS_AT_A_TIME = 4096
 _LIKE_THE_FIRST = 1_000
 #: Bytes that are looked at first for anything but white space.
 _BEGINNING = 4096
-#: Bytes of a part in which a large file of JSON lines is read; that is memory which the next part can use again.
-_PART_BYTES = 1 << 24
+#: Bytes of a part in which a large file of JSON lines is read: few enough for memory that the next part uses again.
+_PART_BYTES = 1 << 22
+#: Smaller files are read at once.
+_LARGE = 1 << 25
 
 OnError = Literal["stop", "skip"]
 
@@ -137,17 +139,13 @@ def _rows_in_parts(path: Path) -> pl.DataFrame | None:
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size < 2 * _PART_BYTES:
+            if not stat.S_ISREG(status.st_mode) or status.st_size < _LARGE:
                 return None
-            while part := file.read(_PART_BYTES):
-                # A line that the part cuts is read again with the next one.
-                end = part.rfind(b"\n") + 1 if len(part) == _PART_BYTES else len(part)
-                file.seek(end - len(part), os.SEEK_CUR)
-                lines = part if end == len(part) else part[:end]
+            while lines := _whole_lines(file):
                 if not frames:
                     check_encoding(lines, where)
                 marks = json_marks(lines)
-                if not lines or lines.isspace() or _needs_mending(lines, marks):
+                if lines.isspace() or _needs_mending(lines, marks):
                     return None
                 frame = _rows_like_the_first(lines, where, marks, frames[0].schema if frames else None)
                 if frame is None:
@@ -156,6 +154,15 @@ def _rows_in_parts(path: Path) -> pl.DataFrame | None:
     except (OSError, InputError):
         return None
     return pl.concat(frames) if frames else None
+
+
+def _whole_lines(file: IO[bytes]) -> bytes:
+    """Return the next part of a file, up to the end of a line; where that is, is looked for first, to copy nothing."""
+    start = file.tell()
+    file.seek(start + _PART_BYTES)
+    size = _PART_BYTES + len(file.readline())
+    file.seek(start)
+    return file.read(size)
 
 
 def _needs_mending(data: bytes, marks: JsonMarks) -> bool:

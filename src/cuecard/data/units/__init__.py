@@ -11,10 +11,12 @@ from cuecard.data.units.find import (
     question_units,
     text_units,
 )
+from cuecard.data.units.sketches import Marks, read_marks, sketch
 
 __all__ = [
     "UNIT_SCOPES",
     "FoldedTexts",
+    "Marks",
     "UnitScope",
     "choice_units",
     "closest_copies",
@@ -24,5 +26,7 @@ __all__ = [
     "divided_templates",
     "example_units",
     "question_units",
+    "read_marks",
+    "sketch",
     "text_units",
 ]

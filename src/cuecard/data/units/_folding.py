@@ -13,8 +13,8 @@ Array = npt.NDArray[Any]
 
 PRIME = np.uint64(0x100000001B3)
 START = np.uint64(0xCBF29CE484222325)
-_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_B = np.uint64(0x94D049BB133111EB)
+MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+MIX_B = np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
 _LETTER = np.uint64(255)
 _S27 = np.uint64(27)
@@ -42,8 +42,8 @@ def begin_mixed(value: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def inner_mixed(value: np.uint64) -> np.uint64:
-    value = value * _MIX_A
-    return (value ^ (value >> _S27)) * _MIX_B
+    value = value * MIX_A
+    return (value ^ (value >> _S27)) * MIX_B
 
 
 @njit(cache=True, nogil=True)

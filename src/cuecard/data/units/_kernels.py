@@ -9,21 +9,18 @@ import numpy.typing as npt
 
 from cuecard._compiled import njit
 from cuecard._prefetch import prefetch, prefetch_range
-from cuecard.data.units._folding import PRIME, START, begin_mixed, end_mixed, inner_mixed
+from cuecard.data.units._bands import first_bits_of
 
 Array = npt.NDArray[Any]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _S6 = np.uint64(6)
 _LAST_6 = np.uint64(63)
-_S54 = np.uint64(54)
+_ONE = np.uint64(1)
 _S58 = np.uint64(58)
 
 #: Texts are in the order of their hashes, so each comes from another place in memory: it is fetched this many texts
 #: ahead, and where it begins twice as many.
 AHEAD = 8
-#: The processor makes this many hashes at a time.
-LANES = 8
 #: Up to this many words are sorted one by one; a sort that halves them costs more than it saves.
 SHORT = 64
 
@@ -47,10 +44,7 @@ def word_bits(words: Array, starts: Array, rows: Array) -> tuple[Array, Array]:
 @njit(cache=True, nogil=True)
 def wide_bits(words: Array, starts: Array, rows: Array, width: int) -> Array:
     """Return such bits for every text of `rows`, 64 × `width` of them; `width` is a power of two."""
-    first_bits = 6
-    while 1 << first_bits < 64 * width:
-        first_bits += 1
-    shift = np.uint64(64 - first_bits)
+    shift = first_bits_of(width)
     bits = np.zeros((len(rows), width), dtype=np.uint64)
     for i in range(len(rows)):
         _prefetch_text(words, starts, rows, i)
@@ -113,93 +107,47 @@ def repeated(keys: Array) -> Array:
     """Return the places of all keys that occur more than once, in rising order, and of very few others.
 
     Keys are told apart by their last bits, and those that these do not tell apart by their first: much cheaper than to
-    sort them.
+    sort them. What was met once, and what more often, takes one bit each, so that the processor's cache holds them.
     """
-    size, first_bits = 1, 0
-    while size < 8 * len(keys):
-        size *= 2
+    first_bits = 6
+    while 1 << first_bits < 8 * len(keys):
         first_bits += 1
-    last_bits = np.uint64(size - 1)
-    times = np.zeros(size, dtype=np.uint8)
+    last_bits = np.uint64((1 << first_bits) - 1)
+    once = np.zeros(1 << (first_bits - 6), dtype=np.uint64)
+    again = np.zeros(len(once), dtype=np.uint64)
     for key in keys:
-        if times[key & last_bits] < 2:
-            times[key & last_bits] += 1
+        _meet(once, again, key & last_bits)
     places = np.empty(len(keys), dtype=np.int64)
     used = 0
     for i in range(len(keys)):
-        if times[keys[i] & last_bits] == 2:
-            places[used] = i
-            used += 1
-    while first_bits > 3 and 1 << (first_bits - 3) > used:
+        places[used] = i
+        used += _met_again(again, keys[i] & last_bits)
+    while first_bits > 6 and 1 << (first_bits - 3) > used:
         first_bits -= 1
     shift = np.uint64(64 - first_bits)
-    times = np.zeros(1 << first_bits, dtype=np.uint8)
+    once = np.zeros(1 << (first_bits - 6), dtype=np.uint64)
+    again = np.zeros(len(once), dtype=np.uint64)
     for place in places[:used]:
-        if times[keys[place] >> shift] < 2:
-            times[keys[place] >> shift] += 1
+        _meet(once, again, keys[place] >> shift)
     kept = 0
     for place in places[:used]:
-        if times[keys[place] >> shift] == 2:
-            places[kept] = place
-            kept += 1
+        places[kept] = place
+        kept += _met_again(again, keys[place] >> shift)
     return places[:kept]
 
 
 @njit(cache=True, nogil=True)
-def band_keys(
-    words: Array,
-    starts: Array,
-    runs: Array,
-    keys: Array,
-    run_keys: Array,
-    height: int,
-    first: int,
-    last: int,
-    first_run: int,
-) -> None:
-    """Write a number per band for texts from `first` to `last`, and for their runs, made of words in any order.
-
-    Two texts share a number with probability (Jaccard index) ^ height. Texts from `runs[i]` to `runs[i + 1]` are one
-    run, such as the choices of a question: the least hash of its words is the least of its texts'. `first_run` runs
-    stand before those of `runs`. All hashes of a word are made at once: the loop over them is one the processor does
-    eight at a time.
-    """
-    bands = len(keys)
-    n_runs = len(runs) - 1
-    hashes = (
-        -(-bands * height // LANES) * LANES
-    )  # a few more than needed, so that none is left to be made alone
-    salts = np.arange(1, hashes + 1).astype(np.uint64) * _GOLDEN
-    # The first step of `mixed` is the same for a word and a salt apart, and the last keeps the order: neither is done
-    # for every word and salt.
-    for layer in range(hashes):
-        salts[layer] = begin_mixed(salts[layer])
-    least = np.empty(hashes, dtype=np.uint64)
-    least_of_run = np.full(hashes, np.uint64(0xFFFFFFFFFFFFFFFF))
-    run = 0
-    for i in range(first, last):
-        least[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-        for j in range(starts[i], starts[i + 1]):
-            word = begin_mixed(words[j])
-            for layer in range(hashes):
-                least[layer] = min(least[layer], inner_mixed(word ^ salts[layer]))
-        _write_keys(least, keys, i, bands, height)
-        if run < n_runs:
-            for layer in range(hashes):
-                least_of_run[layer] = min(least_of_run[layer], least[layer])
-            if i + 1 == runs[run + 1]:
-                _write_keys(least_of_run, run_keys, first_run + run, bands, height)
-                least_of_run[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-                run += 1
+def _meet(once: Array, again: Array, number: np.uint64) -> None:
+    """Set the bit of a number that is met, of `again` where it was met before; in place."""
+    bit = _ONE << (number & _LAST_6)
+    again[number >> _S6] |= once[number >> _S6] & bit
+    once[number >> _S6] |= bit
 
 
 @njit(cache=True, nogil=True)
-def _write_keys(least: Array, keys: Array, place: int, bands: int, height: int) -> None:
-    for band in range(bands):
-        key = START
-        for layer in range(band * height, (band + 1) * height):
-            key = (key ^ end_mixed(least[layer])) * PRIME
-        keys[band, place] = key
+def _met_again(again: Array, number: np.uint64) -> int:
+    bit: int = (again[number >> _S6] >> (number & _LAST_6)) & _ONE
+    return bit
 
 
 @njit(cache=True, nogil=True)
@@ -228,6 +176,35 @@ def rising_order(keys: Array) -> Array:
             place -= 1
         order[place] = i
     return order
+
+
+@njit(cache=True, nogil=True)
+def order_within(keys: Array, texts: Array) -> None:
+    """Bring the texts of every key into rising order; in place. Those of a key stand together, and most are few."""
+    start = 0
+    for place in range(1, len(keys) + 1):
+        if place < len(keys) and keys[place] == keys[start]:
+            continue
+        if place - start > SHORT:
+            texts[start:place] = np.sort(texts[start:place])
+        else:
+            for i in range(start + 1, place):
+                text, j = texts[i], i
+                while j > start and texts[j - 1] > text:
+                    texts[j] = texts[j - 1]
+                    j -= 1
+                texts[j] = text
+        start = place
+
+
+@njit(cache=True, nogil=True)
+def counted_bits(bits: Array, rows: Array) -> Array:
+    """Return how many bits are set of every text of `rows`."""
+    counts = np.zeros(len(rows), dtype=np.int64)
+    for i in range(len(rows)):
+        for part in bits[rows[i]]:
+            counts[i] += bits_differing(part, np.uint64(0))
+    return counts
 
 
 @njit(cache=True, nogil=True)
@@ -394,29 +371,31 @@ def leaders(leader: Array) -> Array:
 def shared_words(words: Array, starts: Array, others: Array, other_starts: Array, runs: Array) -> Array:
     """Return how many different words of every text another text has, too: that of its run, such as their prompt.
 
-    Texts from `runs[i]` to `runs[i + 1]` are compared with the other text i. Words are looked up by their first bits,
-    which rule out nearly all.
+    Texts from `runs[i]` to `runs[i + 1]` are compared with the other text i. Its words are looked up by their first
+    bits in a table, in which those of other runs count as none.
     """
     counts = np.zeros(len(starts) - 1, dtype=np.int64)
     longest = 0
-    for i in range(len(other_starts) - 1):
-        longest = max(longest, other_starts[i + 1] - other_starts[i])
-    own = np.empty(longest + 1, dtype=np.uint64)
-    met = np.full(len(own), -1)
-    bits = np.zeros(1 << 10, dtype=np.bool_)
     for run in range(len(runs) - 1):
-        other = others[other_starts[run] : other_starts[run + 1]]
-        size = _insert(other if len(other) <= SHORT else np.sort(other), own, 0)
-        for i in range(size):
-            bits[own[i] >> _S54] = True
-        met[:size] = -1
+        longest = max(longest, other_starts[run + 1] - other_starts[run])
+    first_bits = 10
+    while 1 << first_bits < 4 * longest:
+        first_bits += 1
+    shift, last = np.uint64(64 - first_bits), np.uint64((1 << first_bits) - 1)
+    of_run = np.full(1 << first_bits, -1)
+    own, met = np.empty(1 << first_bits, dtype=np.uint64), np.empty(1 << first_bits, dtype=np.int64)
+    for run in range(len(runs) - 1):
+        for i in range(other_starts[run], other_starts[run + 1]):
+            place = others[i] >> shift
+            while of_run[place] == run and own[place] != others[i]:
+                place = (place + _ONE) & last
+            of_run[place], own[place], met[place] = run, others[i], -1
         for row in range(runs[run], runs[run + 1]):
-            for word in words[starts[row] : starts[row + 1]]:
-                if bits[word >> _S54]:
-                    place = np.searchsorted(own[:size], word)
-                    if place < size and own[place] == word and met[place] != row:
-                        met[place] = row
-                        counts[row] += 1
-        for i in range(size):
-            bits[own[i] >> _S54] = False
+            for i in range(starts[row], starts[row + 1]):
+                place = words[i] >> shift
+                while of_run[place] == run and own[place] != words[i]:
+                    place = (place + _ONE) & last
+                if of_run[place] == run and met[place] != row:
+                    met[place] = row
+                    counts[row] += 1
     return counts

@@ -78,7 +78,7 @@ def nearest_texts(words: Array, starts: Ints, rows: Ints, units: Ints) -> Ints:
     sets, bounds = _kernels.word_sets(words, starts, rows[long], np.ones(len(long), dtype=np.bool_))
     unit = units[long]
     # Like texts stand near each other in a unit that is too large for one part.
-    keys = band_keys(sets, bounds, bands=1, height=1)[0][0]
+    keys = band_keys(sets, bounds, bands=1, height=1)[0]
     order = np.lexsort((keys, unit))
     ordered = unit[order]
     begins = np.ones(len(order) + 1, dtype=np.bool_)

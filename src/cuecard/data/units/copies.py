@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total, started
-from cuecard.data.splits.sentences import normalised
-from cuecard.data.units import _folding, _kernels
-from cuecard.data.utf8 import utf8
+from cuecard.data.units import _bands, _kernels
+from cuecard.data.units.folding import folded
+from cuecard.data.units.sketches import BANDS, HEIGHT, Sketch, Sketches, sketch
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …
 ALIKE = 0.7
@@ -22,26 +20,8 @@ ALIKE = 0.7
 LOOSELY = 0.5
 #: … and both have at least this many different words: shorter sentences resemble each other by chance.
 LEAST_WORDS = 6
-#: With bands of three hashes, two texts at the threshold are compared with a probability of 1 − (1 − .7³)¹⁰ = .985.
-BANDS = 10
-HEIGHT = 3
 #: Fewer words are hashed on one thread: to start another takes longer.
 WORDS_PER_THREAD = 200_000
-#: Rows of a part in which texts are read, so that the copy of their bytes lies in memory that is used again.
-ROWS_AT_ONCE = 20_000
-NO_RUNS: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-
-#: Signs that belong to a word, beside letters and digits: they keep C apart from C++ and 5 from -5.
-_SIGNS = b"+-<>=%$#&@*/_"
-#: What each byte does to the loop: letters are read in lower case.
-_ACTIONS = np.zeros(256, dtype=np.uint64)
-for _byte in range(256):
-    if chr(_byte).isalpha() and _byte < 128:
-        _ACTIONS[_byte] = ord(chr(_byte).lower())
-    elif (chr(_byte).isdigit() and _byte < 128) or _byte >= 128 or _byte in _SIGNS:
-        _ACTIONS[_byte] = _byte + _folding.SIGN
-# Chinese and Japanese are written without spaces: every character (U+3000 to U+9FFF) is a word.
-_ACTIONS[0xE3:0xEA] = _folding.ALONE
 
 
 def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
@@ -52,89 +32,37 @@ def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
     as `LOOSELY` of the words are those of the text that leads the unit: a chain of texts that differ a little each does
     not become one. Units do not depend on the order of texts.
     """
-    folded = FoldedTexts()
-    folded.add(texts)
-    return folded.copies(near=near)
+    if not near:
+        return in_order(distinct(folded(texts)[0])[1])
+    return near_copies(sketch(texts).texts, ALIKE, LOOSELY)
+
+
+def copies_and_runs(
+    sketches: Sketches, alike: float, loosely: float
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the numbers of copies of texts, and those of runs of texts such as the choices of a question.
+
+    `alike` and `loosely` are the shares of words for runs.
+    """
+    of_texts = started(lambda: near_copies(sketches.texts, ALIKE, LOOSELY))
+    of_runs = near_copies(sketches.runs, alike, loosely)
+    return of_texts(), of_runs
 
 
 @dataclass(eq=False)
 class FoldedTexts:
-    """Texts as hashes of their words, gathered from parts of a dataset: what `copies` compares."""
+    """Texts as hashes of their words, gathered from parts of a dataset."""
 
     _whole: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     _words: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     _sizes: list[npt.NDArray[np.int64]] = field(default_factory=list)
-    _signs: list[npt.NDArray[np.bool_]] = field(default_factory=list)
 
     def add(self, texts: pl.Series) -> None:
         """Add texts after those that are there."""
-        whole, words, starts, signs = _folded(texts)
+        whole, words, starts, _ = folded(texts)
         self._whole.append(whole)
         self._words.append(words)
         self._sizes.append(np.diff(starts))
-        self._signs.append(signs)
-
-    def add_hashes(
-        self,
-        whole: npt.NDArray[np.uint64],
-        words: npt.NDArray[np.uint64],
-        sizes: npt.NDArray[np.integer[Any]],
-    ) -> None:
-        """Add texts after those that are there, of which `sizes` are the numbers of words."""
-        self._whole.append(whole)
-        self._words.append(words)
-        self._sizes.append(sizes.astype(np.int64))
-        self._signs.append(np.ones(len(whole), dtype=np.bool_))
-
-    def extend(self, others: FoldedTexts) -> None:
-        """Add the texts of others after those that are there."""
-        self._whole += others._whole
-        self._words += others._words
-        self._sizes += others._sizes
-        self._signs += others._signs
-
-    @property
-    def signs(self) -> npt.NDArray[np.bool_]:
-        """Which texts may have a digit, a sign such as # or a character beyond ASCII; the others have none."""
-        return np.concatenate(self._signs)
-
-    def copies(self, *, near: bool = True) -> npt.NDArray[np.int64]:
-        """Return the number that the copies of each text share, over all texts that were added."""
-        whole, words, starts = self.arrays()
-        if not near:
-            return in_order(distinct(whole)[1])
-        keys = band_keys(words, starts)[0]
-        return _near_copies(whole, words, starts, keys, ALIKE, LOOSELY)
-
-    def copies_and_runs(
-        self, bounds: npt.NDArray[np.int64], alike: float, loosely: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the numbers of copies of texts, and those of runs of texts such as the choices of a question.
-
-        Texts from `bounds[i]` to `bounds[i + 1]` are a run, in any order; `alike` and `loosely` are the shares of words
-        for runs. Both come from one pass over the words.
-        """
-        whole, words, starts = self.arrays()
-        keys, run_keys = band_keys(words, starts, bounds)
-        of_texts = started(lambda: _near_copies(whole, words, starts, keys, ALIKE, LOOSELY))
-        sums = np.add.reduceat(whole, bounds[:-1])
-        of_runs = _near_copies(sums, words, starts[bounds], run_keys, alike, loosely)
-        return of_texts(), of_runs
-
-    def shared_with(
-        self, others: FoldedTexts, runs: npt.NDArray[np.int64] | None = None
-    ) -> npt.NDArray[np.int64]:
-        """Return how many different words of every text the other text of its row has, too.
-
-        With `runs`, texts from `runs[i]` to `runs[i + 1]` have the other text i, as responses have their prompt.
-        """
-        _, words, starts = self.arrays()
-        _, other_words, other_starts = others.arrays()
-        of_others = np.arange(len(starts)) if runs is None else runs
-        shared: npt.NDArray[np.int64] = _kernels.shared_words(
-            words, starts, other_words, other_starts, of_others
-        )
-        return shared
 
     def arrays(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
         """Return the hash of every text, and the hashes of its words in compressed rows."""
@@ -173,60 +101,6 @@ def distinct(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt
     return order[begins], code
 
 
-def _folded(
-    texts: pl.Series,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return the hash of every text, the hashes of its words in compressed rows, and which texts may have signs."""
-    n_parts = max(1, min(pl.thread_pool_size(), len(texts) // ROWS_AT_ONCE))
-    bounds = np.linspace(0, len(texts), n_parts + 1).astype(np.int64)
-    parts = [texts.slice(int(first), int(last - first)) for first, last in pairwise(bounds)]
-    rooms = [int(part.str.len_bytes().sum() or 0) // 2 + len(part) + 1 for part in parts]
-    # Arrays of numpy lie in large pages, which are much quicker to fill than those that compiled code asks for.
-    words, begins = np.empty(sum(rooms), dtype=np.uint64), running_total(np.array(rooms, np.int64))
-    done = on_threads(lambda i: _folded_part(parts[i], words[begins[i] : begins[i + 1]]), n_parts)
-    if n_parts == 1:
-        return done[0]
-    ends = running_total(np.array([len(own) for _, own, _, _ in done]))
-    if (
-        ends > begins
-    ).any():  # texts in one form may be longer than they were: no part may cover the next one
-        words = np.empty(ends[-1], dtype=np.uint64)
-    for first, last, (_, own, _, _) in zip(ends[:-1], ends[1:], done, strict=True):
-        words[first:last] = own
-    starts = [
-        np.zeros(1, np.int64),
-        *(first + own[1:] for first, (_, _, own, _) in zip(ends, done, strict=False)),
-    ]
-    whole, signs = (np.concatenate([part[i] for part in done]) for i in (0, 3))
-    return whole, words[: ends[-1]], np.concatenate(starts), signs
-
-
-def _folded_part(
-    texts: pl.Series, words: npt.NDArray[np.uint64]
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return what `_folded` does of some texts; the hashes are written into `words`, or a longer array if need be."""
-    n = len(texts)
-    whole, starts, signs = np.empty(n, np.uint64), np.zeros(n + 1, np.int64), np.empty(n, np.bool_)
-    for first in range(0, n, ROWS_AT_ONCE):
-        part = texts.slice(first, ROWS_AT_ONCE)
-        data, offsets = utf8(part)
-        beyond_ascii = pl.Series([False])
-        if data.max(initial=0) > 127:
-            # Case, accents and quotation marks beyond ASCII are brought to one form before the loop over bytes.
-            beyond_ascii = (part.str.len_bytes() != part.str.len_chars()).fill_null(False)
-            part = part.clone().scatter(beyond_ascii.arg_true(), normalised(part.filter(beyond_ascii)))
-            data, offsets = utf8(part)
-        used = int(starts[first])
-        if used + (len(data) + len(offsets)) // 2 + len(offsets) > len(words):
-            # A text in one form may be longer than it was.
-            words = np.concatenate([words[:used], np.empty(len(words) + len(data), dtype=np.uint64)])
-        rows = slice(first, first + len(part))
-        whole[rows], own, signs[rows] = _folding.fold_rows(data, offsets, _ACTIONS, words[used:])
-        starts[first + 1 : first + len(part) + 1] = used + own[1:]
-        signs[rows] |= beyond_ascii.to_numpy()
-    return whole, words[: starts[-1]], starts, signs
-
-
 def long_texts(
     words: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
@@ -241,91 +115,95 @@ def long_texts(
 def band_keys(
     words: npt.NDArray[np.uint64],
     starts: npt.NDArray[np.int64],
-    runs: npt.NDArray[np.int64] = NO_RUNS,
     *,
     bands: int = BANDS,
     height: int = HEIGHT,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Return a number for every band and text, and for every band and run of texts, that those alike often share."""
-    # A part holds whole runs, so that each is hashed by one thread.
-    bounds = runs if len(runs) > 1 else np.arange(len(starts))
-    parts = parts_of_rows(starts[bounds], None, WORDS_PER_THREAD)
-
-    keys, run_keys = (np.empty((bands, len(edges) - 1), dtype=np.uint64) for edges in (starts, runs))
+) -> npt.NDArray[np.uint64]:
+    """Return a number for every band and text that those alike often share."""
+    keys, none = (np.empty((bands, count), dtype=np.uint64) for count in (len(starts) - 1, 0))
+    no_bits, no_runs = np.empty((len(starts) - 1, 0), dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    parts = parts_of_rows(starts, None, WORDS_PER_THREAD)
 
     def write_part(part: int) -> None:
         first, last = parts[part]
-        texts = (int(bounds[first]), int(bounds[last]))
-        own_runs = runs[first : last + 1] if len(runs) > 1 else runs
-        _kernels.band_keys(words, starts, own_runs, keys, run_keys, height, *texts, first)
+        own = starts[first : last + 1]
+        _bands.band_keys(words, own, no_runs, height, keys, none, no_bits, no_bits[:0], first, 0)
 
     on_threads(write_part, len(parts))
-    return keys, run_keys
+    return keys
 
 
-def _near_copies(
-    whole: npt.NDArray[np.uint64],
-    words: npt.NDArray[np.uint64],
-    starts: npt.NDArray[np.int64],
-    keys: npt.NDArray[np.uint64],
-    alike: float,
-    loosely: float,
-) -> npt.NDArray[np.int64]:
-    """Return the number that the copies and near copies of each text share; `keys` has a row per band.
+def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.int64]:
+    """Return the number that the copies and near copies of each text share.
 
     Most texts share no key with another one, and most of the others too few words: what is done for a text beyond
     looking for its keys is done for few.
     """
-    first = _first_copies(whole)
+    first = _first_copies(texts.whole)
     rows = np.flatnonzero(first == np.arange(len(first)))
-    of_bands = [_shared(of_band, rows) for of_band in keys]
-    sharing = np.zeros(len(whole), dtype=np.bool_)
+    of_bands = [_shared(of_band, rows) for of_band in texts.keys]
+    sharing = np.zeros(len(first), dtype=np.bool_)
     for those, _ in of_bands:
         sharing[those] = True
     some = np.flatnonzero(sharing)
     # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
-    some = some[_kernels.rising_order(whole[some])]
-    long, bits = long_texts(words, starts, some)
-    some = some[long]
-    place_of = np.full(len(whole), -1, dtype=np.int64)
+    some = some[_kernels.rising_order(texts.whole[some])]
+    some = some[_are_long(texts, some)]
+    place_of = np.full(len(first), -1, dtype=np.int64)
     place_of[some] = np.arange(len(some))
     shared = [_in_order_of_texts(place_of[those], of_those) for those, of_those in of_bands]
-    needed = _maybe_alike(words, starts, some, bits, shared, alike)
-    sets, bounds = _kernels.word_sets(words, starts, some, needed)
+    bits = texts.bits[some]
+    sets, bounds = _sets_of_maybe_alike(texts, some, bits, shared, alike)
     own = np.arange(len(some), dtype=np.int64)
+    first_bits = np.ascontiguousarray(bits[:, 0])
     for of_texts, of_places in shared:
-        _kernels.join_alike(of_places, of_texts, sets, bounds, bits, own, alike, loosely)
+        _kernels.join_alike(of_places, of_texts, sets, bounds, first_bits, own, alike, loosely)
     return _numbered(first, some, _kernels.leaders(own))
 
 
-def _maybe_alike(
-    words: npt.NDArray[np.uint64],
-    starts: npt.NDArray[np.int64],
+def _are_long(texts: Sketch, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which texts of `rows` have at least `LEAST_WORDS` different words."""
+    long: npt.NDArray[np.bool_] = _kernels.counted_bits(texts.bits, rows) >= LEAST_WORDS
+    # Two words may have one bit.
+    unsure = np.flatnonzero(~long & (texts.sizes[rows] >= LEAST_WORDS))
+    if len(unsure):
+        words, starts = texts.words(rows[unsure])
+        every = np.ones(len(unsure), dtype=np.bool_)
+        bounds = _kernels.word_sets(words, starts, np.arange(len(unsure)), every)[1]
+        long[unsure] = np.diff(bounds) >= LEAST_WORDS
+    return long
+
+
+def _sets_of_maybe_alike(
+    texts: Sketch,
     rows: npt.NDArray[np.int64],
     bits: npt.NDArray[np.uint64],
     shared: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]],
     alike: float,
-) -> npt.NDArray[np.bool_]:
-    """Return which texts of `rows` their bits do not tell apart from all those with the same key.
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Return the different words of texts of `rows` that their bits do not tell apart from all those with the same key.
 
-    64 bits tell short texts apart; where they do not, more bits are looked at.
+    The texts that few bits do not tell apart are read again, and more bits of them looked at. All others have no words.
     """
-    sizes = starts[rows + 1] - starts[rows]
     needed = np.zeros(len(rows), dtype=np.bool_)
-    for texts, keys in shared:
-        _kernels.mark_alike(keys, texts, sizes, bits[:, None], alike, needed)
+    sizes = texts.sizes[rows]
+    for of_texts, keys in shared:
+        _kernels.mark_alike(keys, of_texts, sizes, bits, alike, needed)
     some = np.flatnonzero(needed)
-    width = _width(sizes[some])
-    if width == 1:
-        return needed
-    more_bits = _kernels.wide_bits(words, starts, rows[some], width)
+    if not len(some):
+        return np.empty(0, dtype=np.uint64), np.zeros(len(rows) + 1, dtype=np.int64)
+    words, starts = texts.words(rows[some])
+    places = np.arange(len(some))
+    more_bits = _kernels.wide_bits(words, starts, places, _width(sizes[some]))
     place_of = np.full(len(rows), -1, dtype=np.int64)
-    place_of[some] = np.arange(len(some))
+    place_of[some] = places
     still = np.zeros(len(some), dtype=np.bool_)
-    for texts, keys in shared:
-        _kernels.mark_alike(keys, place_of[texts], sizes[some], more_bits, alike, still)
-    needed[some] = still
-    return needed
+    for of_texts, keys in shared:
+        _kernels.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
+    sets, bounds = _kernels.word_sets(words, starts, places, still)
+    counts = np.zeros(len(rows), dtype=np.int64)
+    counts[some] = np.diff(bounds)
+    return sets, running_total(counts)
 
 
 def _first_copies(whole: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
@@ -365,11 +243,14 @@ def _width(sizes: npt.NDArray[np.int64]) -> int:
 def _in_order_of_texts(
     texts: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """Return texts by rising key, those of one key in rising order, and the keys; texts of -1 are left out."""
+    """Return texts by rising key, those of one key in rising order, and the keys; texts of -1 are left out.
+
+    The keys are in rising order already.
+    """
     there = texts >= 0
     texts, keys = texts[there], keys[there]
-    order = np.lexsort((texts, keys))
-    return texts[order], keys[order]
+    _kernels.order_within(keys, texts)
+    return texts, keys
 
 
 def _numbered(

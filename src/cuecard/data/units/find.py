@@ -7,7 +7,8 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from cuecard.data.units.copies import FoldedTexts, copies, distinct, in_order
+from cuecard.data.units.copies import copies, copies_and_runs, distinct, in_order
+from cuecard.data.units.sketches import Sketches
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Ints
@@ -45,17 +46,15 @@ def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None)
     return in_order(distinct(key)[1])[examples]
 
 
-def question_units(examples: Ints, texts: FoldedTexts) -> tuple[Ints, Ints]:
+def question_units(examples: Ints, sketches: Sketches) -> tuple[Ints, Ints]:
     """Return two numbers for every row: that of copies of its text, and that of questions with nearly the same choices.
 
     Choices are often too short to be compared one by one; all choices of a question together, in any order, are long
-    enough. `texts` are the texts of all rows; the rows of an example stand together.
+    enough. `sketches` are those of the texts of all rows, in runs of one example each.
     """
-    n = int(examples.max(initial=-1)) + 1
-    if n == 0:
+    if not len(examples):
         return examples, examples
-    first = _bounds(examples)
-    hypothesis, near = texts.copies_and_runs(first, QUESTIONS_ALIKE, QUESTIONS_LOOSELY)
+    hypothesis, near = copies_and_runs(sketches, QUESTIONS_ALIKE, QUESTIONS_LOOSELY)
     return hypothesis, joined_questions(examples, hypothesis, near)
 
 

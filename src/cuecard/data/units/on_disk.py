@@ -14,7 +14,8 @@ from cuecard._compiled import njit
 from cuecard.data.units import _kernels
 from cuecard.data.units.buckets import Buckets, Hashes, number_in_order
 from cuecard.data.units.closest import SMALL, nearest_texts
-from cuecard.data.units.copies import ALIKE, BANDS, LOOSELY, band_keys, distinct, long_texts
+from cuecard.data.units.copies import ALIKE, LOOSELY, band_keys, distinct, long_texts
+from cuecard.data.units.sketches import BANDS
 from cuecard.stats.arrays import Ints
 
 Array = npt.NDArray[Any]
@@ -126,7 +127,7 @@ def _candidates(parts: Parts, expected: int, folder: Path, alike: float) -> tupl
         long, bits = long_texts(part.words, part.starts, rows)
         rows = rows[long]
         words, starts = _gathered(part, rows)
-        keys = band_keys(words, starts)[0]
+        keys = band_keys(words, starts)
         records = np.empty(len(rows), dtype=_TEXT)
         records["whole"], records["bits"], records["size"] = part.whole[rows], bits, np.diff(starts)
         for band, own in zip(bands, keys, strict=True):
