@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -57,24 +59,68 @@ def blind_rules(path: Path, repeats: int = 1) -> tuple[Seconds, Seconds]:
     return reading, timed(lambda: Slices(learned=False).run(load(path)), repeats=repeats)
 
 
-def style_model(n: int = 200_000, p: int = 10) -> tuple[float, float] | None:
-    """Return processor seconds of statsmodels' Logit and of ours on one matrix; None where it is not installed."""
+class StyleModel(NamedTuple):
+    """Processor seconds of a model by another library and by us, and how far its figures are apart at most."""
+
+    theirs: float
+    ours: float
+    coefficients: float
+    errors: float
+
+
+def style_models(n: int = 200_000, p: int = 10, answers: int = 4) -> dict[str, StyleModel] | None:
+    """Return the style model of pairs beside statsmodels' Logit, and that of several answers beside ConditionalLogit.
+
+    None where statsmodels is not installed. Coefficients are compared by the largest difference, standard errors by the
+    largest relative difference; statsmodels gives ConditionalLogit no cluster-robust errors, so those are of the fit.
+    """
     try:
+        from statsmodels.discrete.conditional_models import ConditionalLogit
         from statsmodels.discrete.discrete_model import Logit
     except ImportError:
         return None
     from cuecard.stats.preferences.conditional_logit import conditional_logit
 
     rng = np.random.default_rng(0)
+    effects = np.linspace(-0.5, 0.5, p)
     difference = rng.standard_normal((n, p))
-    won = rng.random(n) < 1 / (1 + np.exp(-(difference @ np.linspace(-0.5, 0.5, p))))
-    answers = np.zeros((2 * n, p))
-    answers[::2] = difference
+    won = rng.random(n) < 1 / (1 + np.exp(-(difference @ effects)))
+    pairs = np.zeros((2 * n, p))
+    pairs[::2] = difference
     starts = 2 * np.arange(n)
-    groups = {"groups": np.arange(n)}
-    theirs = timed(lambda: Logit(won, difference).fit(disp=0, cov_type="cluster", cov_kwds=groups), repeats=3)
-    ours = timed(lambda: conditional_logit(answers, starts, starts + ~won), repeats=3)
-    return theirs.processor, ours.processor
+    prompts = np.arange(n) // 5
+    models = {
+        "Logit": _compared(
+            lambda: Logit(won, difference).fit(disp=0, cov_type="cluster", cov_kwds={"groups": prompts}),
+            lambda: conditional_logit(pairs, starts, starts + ~won, clusters=prompts),
+        )
+    }
+    few = n // 10  # ConditionalLogit goes through its groups one by one
+    values = rng.standard_normal((few * answers, p))
+    utility = (values @ effects + rng.gumbel(size=few * answers)).reshape(few, answers)
+    firsts = answers * np.arange(few)
+    right = firsts + utility.argmax(axis=1)
+    picked = np.zeros(few * answers)
+    picked[right] = 1
+    models["ConditionalLogit"] = _compared(
+        lambda: ConditionalLogit(picked, values, groups=np.repeat(np.arange(few), answers)).fit(disp=0),
+        lambda: conditional_logit(values, firsts, right),
+        repeats=1,
+        robust=False,
+    )
+    return models
+
+
+def _compared(
+    theirs: Callable[[], Any], ours: Callable[[], Any], repeats: int = 3, robust: bool = True
+) -> StyleModel:
+    """Return the times of two fits of one model, and how far their figures are apart."""
+    found, expected = ours(), theirs()
+    apart = np.abs(found.coefficients - expected.params).max()
+    errors = found.errors if robust else np.sqrt(np.diag(found.naive))
+    relative = np.abs(errors / expected.bse - 1).max()
+    seconds = (timed(work, repeats=repeats).processor for work in (theirs, ours))
+    return StyleModel(next(seconds), next(seconds), float(apart), float(relative))
 
 
 def main(arguments: list[str]) -> None:
@@ -92,12 +138,16 @@ def main(arguments: list[str]) -> None:
     took = f"reading and tokenising {reading.processor:.2f} s, rules by slices {rules.processor:.2f} s"
     print(f"{options.preferences:,} preferences: {took}")
     print(f"ratio {ratio:.2f} (at most {PROMISED}); by the clock {rules.clock / reading.clock:.2f}")
-    both = style_model()
-    if both is None:
-        print("style model: statsmodels is not installed")
-    else:
-        print(f"style model, 200,000 × 10: statsmodels {both[0]:.2f} s, ours {both[1]:.2f} s")
-    write_json("preferences", {"reading": reading, "rules": rules, "ratio": ratio, "style_model": both})
+    models = style_models()
+    if models is None:
+        print("style model: not compared, statsmodels is not installed")
+    for name, model in (models or {}).items():
+        print(
+            f"style model: statsmodels' {name} {model.theirs:.2f} s, ours {model.ours:.2f} s (ratio "
+            f"{model.ours / model.theirs:.3f}); coefficients differ by at most {model.coefficients:.1e}, standard "
+            f"errors by {model.errors:.1e} of their size"
+        )
+    write_json("preferences", {"reading": reading, "rules": rules, "ratio": ratio, "style_model": models})
 
 
 if __name__ == "__main__":

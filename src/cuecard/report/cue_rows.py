@@ -50,6 +50,15 @@ def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     )
 
 
+def compared(row: Mapping[str, Any]) -> float:
+    """Return how many training instances the share of a cue is of.
+
+    Of choices and responses, these are the instances with the feature in examples whose answers differ in it.
+    """
+    n = row.get("share_n")
+    return float(row["train_count"] if n is None else n)
+
+
 def sample_for_map(cues: pl.DataFrame) -> pl.DataFrame:
     """Return at most `MOST_POINTS` cues: the strongest significant ones, and others for contrast."""
     if cues.height <= MOST_POINTS:

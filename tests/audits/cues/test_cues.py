@@ -484,3 +484,23 @@ def test_where_only_shared_words_predict_the_label_no_cue_is_found_in_a_single_t
     titles = [finding.title for finding in Cues().run(data).findings]
     assert "No cue found in a single text" in titles
     assert "No cue found" not in titles
+
+
+def test_features_too_rare_to_be_tested_come_after_significant_ones() -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(300)]
+
+    def response(share: float, more: str = "") -> str:
+        return " ".join([*rng.choice(words, 8), "common" if rng.random() < share else "other", more])
+
+    rows = [
+        {"prompt": f"{i}", "chosen": response(0.75, "rare" if i < 8 else ""), "rejected": response(0.45)}
+        for i in range(400)
+    ]
+    cues = Cues(features=("word",)).run(load(pl.DataFrame(rows), task="preference")).tables["cues"]
+    rare, common = (cues.filter(pl.col("feature") == name).row(0, named=True) for name in ("rare", "common"))
+    assert common["significant"]
+    assert rare["q_value"] == 1.0
+    assert rare["share"] == 1.0
+    assert cues["q_value"].is_sorted()
+    assert cues.filter(pl.col("q_value") == common["q_value"])["log10_p"].is_sorted()

@@ -127,7 +127,9 @@ def cue_tables(
         significant=q[rows, best] <= alpha,
         is_cue=frequent & (np.abs(z) > 1e-12),
     )
-    cues = in_order(pl.concat([cues, by_label], how="horizontal"), np.lexsort((-z, log_p)))
+    # A feature too rare to be tested has q = 1, however small its p-value is.
+    by_significance = np.lexsort((-z, log_p, q[rows, best]))
+    cues = in_order(pl.concat([cues, by_label], how="horizontal"), by_significance)
     listed = np.ones(q.shape, dtype=np.bool_) if n_labels <= ALL_LABELS else (train > 0) | (q <= alpha)
     associations = _associations(
         features, counts.labels, listed, train, null.z, null.log_p, q, mass, label_mass

@@ -106,6 +106,7 @@ def _page(card: Card) -> tuple[dict[str, Any], dict[str, Any]]:
         "findings": [_finding(card, finding) for finding in ordered_findings(card)],
         "sections": sections,
         "labels": list(card.dataset.labels),
+        "task": card.dataset.task,
         "measures": [asdict(measure) for measure in card.all_measures()],
     }
     return page, charts

@@ -5,6 +5,7 @@ import pytest
 
 from cuecard.audits import Cues
 from cuecard.card import Card
+from cuecard.data import load
 from cuecard.data.demo import demo_nli
 from cuecard.report.charts.audits.cue_confirmation import confirmed_cues
 from cuecard.report.sections import section_view
@@ -40,3 +41,34 @@ def test_without_a_test_split_there_is_nothing_to_compare() -> None:
     assert "Map of cues" in titles
     assert "Training set and test set" not in titles
     assert Cues(features=("word",)).run(data).summary["significant"] > 0
+
+
+def test_counts_and_shares_of_responses_are_of_the_same_responses(planted: Card) -> None:
+    rows = [
+        {
+            "prompt": f"p{i}",
+            "chosen": "yes sure" if i % 3 else "no way",
+            "rejected": "no sure" if i % 5 else "yes",
+        }
+        for i in range(120)
+    ]
+    card = audit(load(pl.DataFrame(rows), task="preference"), only=["cues"], features=("word",))
+    view = section_view(card, "cues")
+    [table] = [table for table in view.tables if table.title == "All cues"]
+    titles = [column.title for column in table.columns]
+    assert titles.index("Compared") == titles.index("Share") - 1
+    drawn = {
+        row["feature"]: row["train"]
+        for layer in next(c for c in view.charts if c.name == "map").draw().layer
+        for row in getattr(layer.data, "values", None) or []
+        if "train" in row
+    }
+    for row in table.rows:
+        shown = dict(zip(titles, row, strict=True))
+        cue = card.tables["cues"].filter(pl.col("feature") == shown["Feature"]).row(0, named=True)
+        assert shown["Train"] == cue["train_count"]
+        assert shown["Compared"] == cue["share_n"]
+        assert drawn[shown["Feature"]].endswith(f" of {cue['share_n']:.0f}")
+    assert (card.tables["cues"]["share_n"] < card.tables["cues"]["train_count"]).any()
+    pairs = section_view(planted, "cues").tables
+    assert "Compared" not in [column.title for column in pairs[0].columns]

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.report import numbers
 from cuecard.report.charts.drawing import ZOOM_EVENTS, inline, label_colour, label_shape, percent_axis
-from cuecard.report.cue_rows import with_test_share
+from cuecard.report.cue_rows import compared, with_test_share
 from cuecard.report.texts import display_text
 
 MOST_CUES = 500
@@ -28,7 +28,7 @@ def train_against_test(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]
             "share": round(row["share"], 4),
             "test_share": round(row["test_share"], 4),
             "test_count": row["test_count"],
-            "train": f"{numbers.percent(row['share'])} of {numbers.count(row['train_count'])}",
+            "train": f"{numbers.percent(row['share'])} of {numbers.count(compared(row))}",
             "test": f"{numbers.percent(row['test_share'])} of {numbers.count(row['test_count'])}",
         }
         for row in shown.iter_rows(named=True)

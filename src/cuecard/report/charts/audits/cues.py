@@ -23,6 +23,7 @@ from cuecard.report.charts.drawing import (
     percent_axis,
 )
 from cuecard.report.cue_rows import (
+    compared,
     critical_p,
     prior_of,
     sample_for_map,
@@ -97,9 +98,9 @@ def _point(row: Mapping[str, Any]) -> dict[str, Any]:
         "feature": display_text(row["feature"], 60),
         "family": row["family"],
         "label": display_text(row["label"], 60),
-        "n": row["train_count"],
+        "n": compared(row),
         "share": round(row["share"], 4),
-        "train": f"{numbers.percent(row['share'])} of {numbers.count(row['train_count'])}",
+        "train": f"{numbers.percent(row['share'])} of {numbers.count(compared(row))}",
         "interval": f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}",
         "lift": round(row["lift"], 3) if numbers.is_number(row["lift"]) else None,
         "p": numbers.probability(None, row["log10_p"]),
@@ -174,7 +175,7 @@ def _curves(
         display_text(label, 60): priors[label] for label in labels if label in priors and label in curved
     }
     z = -float(ndtri(max(critical_p(section, cues), 1e-300) / 2))
-    counts = cues["train_count"].drop_nulls().to_numpy()
+    counts = cues["share_n" if "share_n" in cues.columns else "train_count"].drop_nulls().to_numpy()
     if not len(counts):
         return []
     grid = np.geomspace(max(float(counts.min()), 1.0) * 0.9, max(float(counts.max()), 10.0) * 1.4, 60)

@@ -9,7 +9,14 @@ import polars as pl
 from cuecard.card.card import Card, Section
 from cuecard.features.spoken import spoken_cue
 from cuecard.report import numbers
-from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
+from cuecard.report.cue_rows import (
+    MOST_POINTS,
+    MOST_ROWS,
+    compared,
+    prior_of,
+    strongest,
+    with_test_share,
+)
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 from cuecard.text import reading_advice
@@ -88,15 +95,18 @@ def _strongest(card: Card, section: Section) -> list[str]:
         return []
     row = frame.row(0, named=True)
     chance = row.get("chance", prior_of(section).get(row["label"]))
-    differing = "share_n" in row and round(row["share_n"]) != round(row["train_count"])
-    n = row["share_n"] if differing else row["train_count"]
-    noun = "responses" if card.dataset.task == "preference" else "choices"
-    where = f" in examples whose {noun} differ in it" if differing else ""
+    n = compared(row)
+    differing = round(n) != round(row["train_count"])
+    where = f" in examples whose {_answers(card)} differ in it" if differing else ""
     return [
         f"Strongest: {display_text(spoken_cue(row['family'], row['feature']), 60)} "
         f"({numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
         f"{row['label']}; chance is {numbers.percent(chance)})."
     ]
+
+
+def _answers(card: Card) -> str:
+    return "responses" if card.dataset.task == "preference" else "choices"
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:
@@ -224,6 +234,11 @@ def cue_table(card: Card, cues: pl.DataFrame) -> TableView:
         "train_texts": Column(
             "Texts", "count", "distinct texts among them; duplicates count once", brief=False
         ),
+        "share_n": Column(
+            "Compared",
+            "count",
+            f"those of them in examples whose {_answers(card)} differ in the feature; share and q are of these",
+        ),
         "share": Column("Share", "percent", "share of the label among these instances"),
         "share_low": Column("CI low", "percent", "lower end of the 95 % CI of the share", brief=False),
         "share_high": Column("CI high", "percent", "upper end of the 95 % CI of the share", brief=False),
@@ -239,6 +254,8 @@ def cue_table(card: Card, cues: pl.DataFrame) -> TableView:
         "z": Column("z", "decimal", "standard errors above the prior", brief=False),
         "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
     }
+    if "share_n" not in frame.columns or (frame["share_n"].round() == frame["train_count"].round()).all():
+        del columns["share_n"]
     if "test" not in card.dataset.splits:
         columns = {name: column for name, column in columns.items() if not name.startswith("test_")}
     return TableView.of(
