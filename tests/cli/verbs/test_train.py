@@ -337,3 +337,19 @@ def test_a_finished_run_that_lost_a_file_says_so(cuecard, files):
     ran = cuecard(*arguments(files))
     assert ran.code == 2
     assert "cannot be read" in ran.err
+
+
+def test_a_debiased_model_is_printed_with_its_gap_as_correct_prints_it(cuecard, files):
+    rain_or_sun(100, 2).write_parquet(files / "dev.parquet")
+    more = ("--debias", "upweight", "--dev", files / "dev.parquet", "--set", "epochs=2")
+    ran = cuecard(*arguments(files, *more, model="fasttext"))
+    assert ran.code == 0, ran.err
+    gap = json.loads((files / "run" / "metrics.json").read_text())["gap"]
+    data = cc.load(files / "train.parquet", test=files / "test.parquet", dev=files / "dev.parquet")
+    before = cc.correct(data, files / "run" / "predictions_test.parquet").metrics["before"]
+    assert gap == pytest.approx(before)
+    assert "gap (95 % CI)" in ran.out
+    assert f"{100 * gap['gap']:+.1f} (" in ran.out
+    plain = cuecard(*arguments(files, out="plain"))
+    assert "gap" not in plain.out
+    assert json.loads((files / "plain" / "metrics.json").read_text())["gap"] is None

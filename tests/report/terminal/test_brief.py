@@ -19,9 +19,16 @@ from cuecard.run import audit
 CardMaker = Callable[..., Card]
 
 
-def printed(card: Card, *, width: int = 80, whole: bool = False, sections: tuple[str, ...] = ()) -> str:
+def printed(
+    card: Card,
+    *,
+    width: int = 80,
+    whole: bool = False,
+    sections: tuple[str, ...] = (),
+    terminal: bool = False,
+) -> str:
     out = io.StringIO()
-    console = Console(file=out, width=width)
+    console = Console(file=out, width=width, force_terminal=terminal, color_system=None)
     if whole:
         render_terminal(card, console)
     else:
@@ -44,11 +51,23 @@ def long_finding(number: int) -> FindingModel:
 def test_a_card_of_many_findings_fits_on_a_screen_and_no_line_is_cut(
     make_card: CardMaker, width: int
 ) -> None:
-    text = printed(make_card(findings=[long_finding(i) for i in range(40)]), width=width)
+    text = printed(make_card(findings=[long_finding(i) for i in range(40)]), width=width, terminal=True)
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= width
     assert "… and 30 more findings." in text
     assert "62.0 %, chance 34.6 %" in text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_titles_are_whole_where_nobody_watches(make_card: CardMaker) -> None:
+    findings = [long_finding(i) for i in range(40)]
+    text = printed(make_card(findings=findings))
+    lines = text.replace("\N{NO-BREAK SPACE}", " ").splitlines()
+    for finding in findings[:10]:
+        assert [
+            line
+            for line in lines
+            if line.endswith((finding.title, f"{finding.title}  62.0 %, chance 34.6 %"))
+        ]
 
 
 def test_tables_are_printed_only_for_the_sections_that_the_user_names(card: Card) -> None:

@@ -278,6 +278,17 @@ def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = No
     }
 
 
+def gap_of(data: Instances, predictions: Predictions, per_label: int = 50) -> dict[str, float] | None:
+    """Return what `scored` says of predictions of the test split for the words of highest z; None without such cues."""
+    listed = ListedCues.of(data, Cues(), per_label=per_label)
+    if listed.table.is_empty():
+        return None
+    try:
+        return scored(predictions, listed.cue_set(data))
+    except InputError:  # no example has one, or all have their usual label
+        return None
+
+
 def cost_sentence(metrics: Mapping[str, Any]) -> str:
     """Return in a sentence what the correction gained and what it cost."""
     before, after = metrics["before"], metrics["after"]

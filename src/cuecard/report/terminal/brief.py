@@ -65,7 +65,9 @@ def _findings(findings: Sequence[FindingModel], console: Console) -> None:
     for i, finding in enumerate(shown):
         if i <= with_text:
             console.print()
-        console.print(_title(finding, numbers_too=i >= with_text, width=console.width))
+        # What reads a pipe or a file has no width to fit into.
+        width = console.width if console.is_terminal else None
+        console.print(_title(finding, numbers_too=i >= with_text, width=width), soft_wrap=width is None)
         if i < with_text:
             text = prose(display_text(finding.text, 2000), console.width - INDENT[3])
             console.print(Padding(text, INDENT))
@@ -73,13 +75,15 @@ def _findings(findings: Sequence[FindingModel], console: Console) -> None:
         console.print(Text(f"… and {how_many_more(findings[len(shown) :])}.", style="dim"))
 
 
-def _title(finding: FindingModel, *, numbers_too: bool, width: int) -> Text:
+def _title(finding: FindingModel, *, numbers_too: bool, width: int | None) -> Text:
     tone, sign = TONES[finding.severity]
     head = f"{sign} {finding.severity}".ljust(8) + "  "
     tail = _numbers(finding) if numbers_too else ""
-    if len(head) + len(finding.title) + len(tail) > width:  # the title says what it is about: it comes first
-        tail = ""
-    room = max(20, width - len(head) - len(tail))
+    room = len(finding.title)
+    if width is not None:
+        if len(head) + room + len(tail) > width:  # the title says what it is about: it comes first
+            tail = ""
+        room = max(20, width - len(head) - len(tail))
     style = "" if numbers_too else "bold"
     return Text.assemble((head, tone), (display_text(finding.title, room), style), (tail, "dim"))
 

@@ -22,12 +22,17 @@ def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
     title = f"{display_text(metrics['model'], 60)} corrected for {plural(metrics['cues'], 'cue')}"
     console.print(Text(f"{title}, method {metrics['method']}", style="bold"))
     console.print(Text(tuning_note(metrics), style="dim"))
+    console.print(gap_table({name: metrics[name] for name in ("before", "after")}))
+    console.print(Text(cost_sentence(metrics)))
+
+
+def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return the accuracy of predictions, over all and by whether cues have their usual label, and the gap between."""
     table = Table(
         "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels",
         box=SIMPLE_HEAD,
     )  # fmt: skip
-    for name in ("before", "after"):
-        row = metrics[name]
+    for name, row in rows.items():
         table.add_row(
             name,
             f"{numbers.percent(row['accuracy'])} ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
@@ -35,8 +40,7 @@ def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
             f"{100 * row['gap']:+z.1f} ({100 * row['gap_low']:+z.1f} to {100 * row['gap_high']:+z.1f})",
             *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label")),
         )
-    console.print(table)
-    console.print(Text(cost_sentence(metrics)))
+    return table
 
 
 def tuning_note(metrics: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard.report import numbers
+from cuecard.report.terminal.correction import gap_table
 from cuecard.report.texts import display_text
 from cuecard.wording import plural
 
@@ -45,6 +46,9 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
         console.print(_answers(split, part))
     if sentence := one_answer(split, part):
         console.print(Text(sentence))
+    if metrics.get("gap"):
+        console.print(Text("Accuracy of test examples whose cues have their usual label, and of others"))
+        console.print(gap_table({"test": metrics["gap"]}))
 
 
 def best_epoch_note(metrics: Mapping[str, Any]) -> str:

@@ -190,6 +190,7 @@ def _trained(
         "weights": None if weights is None else _about_weights(data.train, weights),
         "epochs": _epochs(fitted),
         "splits": {name: scores(parts[name], probabilities[name]) for name in parts},
+        "gap": _gap(recipe, data, probabilities.get("test")),
         "seconds": {
             "training": round(trained_for, 3),
             "all": round(time.perf_counter() - started, 3),
@@ -203,6 +204,16 @@ def _trained(
         metrics,
         dynamics_table(fitted, data.train, dev) if dynamics else None,
     )
+
+
+def _gap(recipe: Recipe, data: Instances, probabilities: Floats | None) -> dict[str, float] | None:
+    """Return how much better a debiased model does on test examples whose cues have their usual label, as `correct`."""
+    if recipe.debias is None or probabilities is None:
+        return None
+    from cuecard.probes import Predictions
+    from cuecard.remedies.correction.correction import gap_of
+
+    return gap_of(data, Predictions(recipe.model, probabilities.argmax(axis=1), probabilities))
 
 
 def _epochs(model: TextModel) -> list[dict[str, Any]]:
