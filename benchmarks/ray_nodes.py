@@ -32,7 +32,7 @@ from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 import cuecard as cc
 from cuecard.engines.on_ray import OnRay
-from cuecard.engines.stream import Stream
+from cuecard.engines import stream
 folder, warm, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 local = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
 nodes = Cluster(initialize_head=True, head_node_args={**local, "include_dashboard": False})
@@ -64,7 +64,7 @@ def timed(owner, name, what):
     setattr(owner, name, wrapped)
 timed(OnRay, "add", "counts")
 timed(OnRay, "__call__", "stages of rows")
-timed(Stream, "_write_units", "copies")
+timed(stream, "write_units", "copies")
 before, own = workers(), time.process_time()
 began = time.perf_counter()
 cc.audit(folder, engine="ray", **asked)

@@ -79,7 +79,7 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
     expected = cc.audit(shards, only=STREAMED, memory="1KB")
     monkeypatch.setattr(on_ray, "BRANCHES", 3)  # so that eight parts are merged in three steps
     monkeypatch.setattr(on_ray, "CHECKPOINT", 1e9)  # none, however busy the machine is
-    result, add, put = on_ray.OnRay._result, on_ray.OnRay.add, Store.put
+    result, add, put = on_ray.OnRay.result, on_ray.OnRay.add, Store.put
     seen: Counter[str] = Counter()
     stored = []
     stage = ["survey"]
@@ -101,7 +101,7 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
         stored.append((stage, list(summary)))
         put(self, stage, piece, summary)
 
-    monkeypatch.setattr(on_ray.OnRay, "_result", lose_a_machine)
+    monkeypatch.setattr(on_ray.OnRay, "result", lose_a_machine)
     monkeypatch.setattr(on_ray.OnRay, "add", count)
     monkeypatch.setattr(Store, "put", noted)
     card = cc.audit(shards, only=STREAMED, engine="ray")

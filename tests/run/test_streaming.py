@@ -115,6 +115,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("audits.cues.rows.ENTRIES", 200),
         ("stats.units.codes.AT_A_TIME", 60),
         ("engines.stream.CHUNK", 100),
+        ("engines.copies.CHUNK", 100),
         ("run.streaming.MOST_ROWS", 80),
     ):
         monkeypatch.setattr(f"cuecard.{bound}", size)

@@ -6,10 +6,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy.typing as npt
+import polars as pl
+
 from cuecard.data import Instances
+from cuecard.data.exact import SIDES
+from cuecard.data.fingerprint import Hashes
+from cuecard.data.units.in_parts import Texts
+from cuecard.engines.copies import WORDS, FoldedRows, Scope, folded
 from cuecard.engines.store import Summary
-from cuecard.engines.stream import Stream, Summarise
+from cuecard.engines.stream import Stream, Summarise, surveyed
 from cuecard.engines.sums import Sums, added, checkpoints, parted, put_checkpoint, reduced, sums_of
+from cuecard.engines.texts_on_ray import TextsOnRay
 from cuecard.errors import CueCardError, MissingExtraError
 
 #: Times that a task is done again where the machine that does it, or that has what it returned, is lost.
@@ -40,13 +48,43 @@ class OnRay:
 
     def __init__(self, ray: Any) -> None:
         self.ray = ray
+        self._folded: dict[int, Any] = {}
 
     def __call__(self, stream: Stream, stage: str, summarise: Summarise, pieces: list[int]) -> None:
-        """Do the pieces; what they say is kept as soon as it is there."""
-        work = self._remote(_summary)
+        """Do the pieces; what they say is kept as soon as it is there.
+
+        The words of the survey stay where they are, until copies have been found.
+        """
         shared = self.ray.put((stream.to_read(), summarise))
-        for piece, [reference] in self._done(lambda i: [work.remote(shared, i)], pieces):
-            stream.store.put(stage, piece, self._result(reference))
+        if summarise == surveyed:
+            work = self.remote(_survey, num_returns=2)
+            for piece, [reference, kept] in self.done(lambda i: work.remote(shared, i), pieces):
+                stream.store.put(stage, piece, self.result(reference))
+                self._folded[piece] = kept
+            return
+        work = self.remote(_summary)
+        for piece, [reference] in self.done(lambda i: [work.remote(shared, i)], pieces):
+            stream.store.put(stage, piece, self.result(reference))
+
+    def texts(
+        self,
+        stream: Stream,
+        pieces: list[int],
+        scope: Scope,
+        size: int,
+        hashes: Callable[[], Iterator[Hashes]],
+    ) -> Texts:
+        """Return the texts of pieces, which stay on the cluster; those of an earlier run are read again."""
+        again = self.remote(_folded_rows)
+        shared = self.ray.put((stream.to_read(), folded))
+        for piece in pieces:
+            if piece not in self._folded:
+                self._folded[piece] = again.remote(shared, piece)
+        return TextsOnRay(self, [self._folded[piece] for piece in pieces], scope, size, hashes)
+
+    def forget_texts(self) -> None:
+        """Let go of the texts on the cluster."""
+        self._folded.clear()
 
     def add(self, stream: Stream, stage: str, summarise: Summarise, sums: Sums, left: list[int]) -> None:
         """Do the pieces and add up their tables where they are, in parts by key: only what is left of them comes here.
@@ -54,22 +92,22 @@ class OnRay:
         Every `CHECKPOINT` seconds, the sums so far come here as well: an interrupted run continues there.
         """
         n = min(self._processors, MOST_PARTS)
-        work = self._remote(_parted_summary, num_returns=1 + n)
+        work = self.remote(_parted_summary, num_returns=1 + n)
         shared = self.ray.put((stream.to_read(), summarise, sums, n))
         how = self.ray.put(sums)
-        merge = self._remote(_added)
+        merge = self.remote(_added)
 
         def empty() -> list[Tree]:
             return [Tree(lambda nodes: merge.remote(how, False, *nodes)) for _ in range(n)]
 
         def merged(trees: list[Tree], *, last: bool) -> Summary:
             ends = [merge.remote(how, last, *tree.nodes()) for tree in trees]
-            return _joined(list(map(self._result, ends)))
+            return _joined(list(map(self.result, ends)))
 
         kept: dict[int, Summary] = {}
         trees, written = empty(), time.monotonic()
-        for piece, [own, *parts] in self._done(lambda i: work.remote(shared, i), left):
-            kept[piece] = self._result(own)
+        for piece, [own, *parts] in self.done(lambda i: work.remote(shared, i), left):
+            kept[piece] = self.result(own)
             for tree, part in zip(trees, parts, strict=True):
                 tree.add(part)
             if time.monotonic() - written >= CHECKPOINT:
@@ -89,23 +127,24 @@ class OnRay:
         self, stream: Stream, observe: Callable[[Instances], Any], merge: Callable[[Any, Any], Any]
     ) -> Any:
         """Return what is observed of all pieces, merged as a tree on the cluster."""
-        work, join = self._remote(_observation), self._remote(_merged)
+        work, join = self.remote(_observation), self.remote(_merged)
         shared = self.ray.put((stream.to_read(), observe, merge))
         tree = Tree(lambda nodes: join.remote(shared, *nodes))
         pieces = list(range(len(stream.scan.pieces)))
-        for _, [reference] in self._done(lambda i: [work.remote(shared, i)], pieces):
-            self._result(reference)
+        for _, [reference] in self.done(lambda i: [work.remote(shared, i)], pieces):
+            self.result(reference)
             tree.add(reference)
-        return self._result(join.remote(shared, *tree.nodes()))
+        return self.result(join.remote(shared, *tree.nodes()))
 
     @property
     def _processors(self) -> int:
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
 
-    def _remote(self, function: Callable[..., Any], **options: Any) -> Any:
+    def remote(self, function: Callable[..., Any], **options: Any) -> Any:
+        """Return a function that is done on the cluster, again where its machine is lost."""
         return self.ray.remote(max_retries=RETRIES, num_cpus=1, **options)(function)
 
-    def _done(
+    def done(
         self, begin: Callable[[int], Sequence[Any]], pieces: list[int]
     ) -> Iterator[tuple[int, Sequence[Any]]]:
         """Begin pieces, a few more than can be worked on, and yield each when it is done."""
@@ -121,7 +160,8 @@ class OnRay:
             for reference in done:
                 yield running.pop(reference)
 
-    def _result(self, reference: Any) -> Any:
+    def result(self, reference: Any) -> Any:
+        """Return what a task has returned, or raise what it has raised."""
         try:
             return self.ray.get(reference)
         except self.ray.exceptions.RayTaskError as error:
@@ -153,8 +193,6 @@ class Tree:
 
 
 def _joined(parts: Sequence[Summary]) -> Summary:
-    import polars as pl
-
     names = dict.fromkeys(name for part in parts for name in part)
     return {name: pl.concat(part[name] for part in parts if name in part) for name in names}
 
@@ -162,6 +200,21 @@ def _joined(parts: Sequence[Summary]) -> Summary:
 def _summary(shared: tuple[Stream, Summarise], piece: int) -> Summary:
     stream, summarise = shared
     return stream.summary(piece, summarise)
+
+
+def _survey(shared: tuple[Stream, Summarise], piece: int) -> tuple[Summary, FoldedRows]:
+    summary = dict(_summary(shared, piece))
+    words = summary.pop(WORDS)
+    return summary, FoldedRows.of(_arrays(summary["rows"]), words)
+
+
+def _folded_rows(shared: tuple[Stream, Summarise], piece: int) -> FoldedRows:
+    summary = _summary(shared, piece)
+    return FoldedRows.of(_arrays(summary["rows"]), summary[WORDS])
+
+
+def _arrays(rows: pl.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    return {name: rows[name].to_numpy() for name in ("begins", *(f"{side}_folded" for side in SIDES))}
 
 
 def _parted_summary(shared: tuple[Stream, Summarise, Sums, int], piece: int) -> list[Summary]:

@@ -50,6 +50,11 @@ class Store:
         files = sorted(self._place(stage, piece).glob("*.parquet"))
         return {file.stem: pl.read_parquet(file, memory_map=False) for file in files}
 
+    def table(self, stage: str, piece: int, name: str, columns: list[str]) -> pl.DataFrame | None:
+        """Return columns of one table of a piece, None where it has no such table."""
+        file = self._place(stage, piece) / f"{name}.parquet"
+        return pl.read_parquet(file, columns=columns, memory_map=False) if file.is_file() else None
+
     def arrays(self, name: str, write: Callable[[Path], None]) -> dict[str, npt.NDArray[Any]]:
         """Return the numbers that `write` has written to a folder, now or before the run was interrupted.
 

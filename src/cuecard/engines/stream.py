@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -14,22 +13,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from cuecard.data import GROUPED_TASKS, Instances, LoadReport, Scan
-from cuecard.data.exact import SIDES
+from cuecard.data import Instances, LoadReport, Scan
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import named_files
 from cuecard.data.files.sources import which_files
 from cuecard.data.fingerprint import Hashes, mixed, text_hashes
-from cuecard.data.instances import first_rows
 from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
 from cuecard.data.survey import NumberedInstances, bare_table, example_hashes, series_of, survey
-from cuecard.data.units import FoldedTexts, UnitScope
-from cuecard.data.units.buckets import Buckets, number_in_order
-from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
-from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
+from cuecard.data.units import UnitScope
+from cuecard.data.units.buckets import Buckets
+from cuecard.engines.copies import folded, write_units
 from cuecard.engines.store import Store, Summary, compact, new_array
 from cuecard.engines.sums import Sums, checkpointed, reduced, sums_of
 from cuecard.engines.verification import SURVEY, changes, part_sizes
@@ -47,7 +42,6 @@ _NUMPY: dict[pl.DataType, type[np.generic]] = {
     pl.Int64(): np.int64,
     pl.Int32(): np.int32,
 }
-_FOLDED = tuple(f"{side}_folded" for side in SIDES)
 
 #: A function that is called with the numbers of the pieces that are left to do, and does them.
 Map = Callable[["Stream", str, "Summarise", list[int]], None]
@@ -140,15 +134,13 @@ class Stream:
             raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
         columns = self.store.arrays("numbers", self._write_numbers)
         with self._shown("Copies and near copies"):
-            units = self.store.arrays("units", partial(self._write_units, columns["example"]))
+            units = self.store.arrays("units", partial(write_units, self, columns))
         self.store.release()
         narrow = [name for name in self._survey_schema if name not in (*columns, "begins")]
         # Columns of a byte or a bit are kept in memory, the others on disk.
         numbers = pl.concat(self.store.tables(SURVEY, "rows", narrow)).rechunk()
         wide = {name: series_of(values) for name, values in columns.items()}
-        numbers = numbers.with_columns(
-            **{name: wide[name] for name in (*self._survey_schema, *_FOLDED) if name in wide}
-        )
+        numbers = numbers.with_columns(**{name: wide[name] for name in self._survey_schema if name in wide})
         scopes: tuple[UnitScope, ...] = ("premise", "hypothesis", "choices", "example")
         return NumberedInstances(
             bare_table(numbers, wide["example"]),
@@ -172,10 +164,6 @@ class Stream:
         n = int(self.first_rows[-1])
         wide = {name: _NUMPY[kind] for name, kind in self._survey_schema.items() if kind in _NUMPY}
         arrays = {name: new_array(folder, name, kind, n) for name, kind in wide.items()}
-        for side, name in zip(SIDES, _FOLDED, strict=True):
-            whole = new_array(folder, name, np.uint64, n)
-            for start, table in self._survey_parts("words", [f"{side}_whole"]):
-                whole[start : start + len(table)] = table[f"{side}_whole"].to_numpy()
         example, counting = (
             new_array(folder, "example", np.int64, n),
             new_array(folder, "counting", np.int64, n + 1),
@@ -193,57 +181,10 @@ class Stream:
         for name, rows, new in changes(self):
             arrays[name][rows] = new
 
-    def _write_units(self, examples: Ints, folder: Path) -> None:
-        """Write the units of every row, and the closest of texts."""
-        n = len(examples)
-        scratch = folder / ".scratch"
-        units = {side: new_array(folder, side, np.int64, n) for side in SIDES}
-        grouped = self.scan.task in GROUPED_TASKS
-        for side in SIDES:
-            parts = partial(self._words, side)
-            copies_on_disk(parts, units[side], scratch / side)
-            closest = new_array(folder, f"closest_{side}", np.int64, n)
-            closest_on_disk(parts, units[side], closest, scratch / f"closest {side}")
-            self.store.release()
-        if grouped:
-            near = np.empty(int(examples[-1]) + 1, dtype=np.int64)
-            parts = partial(self._questions, examples)
-            alike = {"alike": QUESTIONS_ALIKE, "loosely": QUESTIONS_LOOSELY}
-            copies_on_disk(parts, near, scratch / "choices", **alike)
-            choices = joined_questions(examples, units["hypothesis"], near)
-            new_array(folder, "choices", np.int64, n)[:] = choices
-        else:
-            pairs = (
-                pair_keys(*(units[side][start : start + CHUNK] for side in SIDES))
-                for start in range(0, n, CHUNK)
-            )
-            number_in_order(pairs, new_array(folder, "example", np.int64, n), scratch / "example")
-        shutil.rmtree(scratch, ignore_errors=True)
-
     def _survey_parts(self, name: str, columns: list[str]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield columns of a table of the survey with the number of their first row, piece by piece."""
         for start, table in zip(self.first_rows, self.store.tables(SURVEY, name, columns), strict=False):
             yield int(start), table
-
-    def _words(self, side: str) -> Iterator[Words]:
-        """Yield the hashes of texts and of their words."""
-        for _, table in self._survey_parts("words", [f"{side}_whole", f"{side}_words"]):
-            if table.is_empty():
-                continue
-            lists = table[f"{side}_words"]
-            words = lists.explode(empty_as_null=False).to_numpy()
-            starts = np.concatenate([[0], np.cumsum(lists.list.len().to_numpy())]).astype(np.int64)
-            yield Words(table[f"{side}_whole"].to_numpy(), words, starts)
-            self.store.release()
-
-    def _questions(self, examples: Ints) -> Iterator[Words]:
-        """Yield the same with all choices of a question as one text, in any order."""
-        start = 0
-        for part in self._words("hypothesis"):
-            own = examples[start : start + len(part.whole)]
-            start += len(own)
-            first = first_rows(own)
-            yield Words(np.add.reduceat(part.whole, first[:-1]), part.words, part.starts[first])
 
     def _shown(self, title: str) -> AbstractContextManager[object]:
         return self.progress(title) if self.progress else nullcontext()
@@ -402,29 +343,16 @@ class Stream:
 
 def surveyed(part: Instances, start: int) -> Summary:
     """Return what is kept of a part: numbers of every row, hashes of words, and what was left out."""
-    begins = np.zeros(len(part), dtype=np.bool_)
-    begins[part.first_rows[:-1]] = len(part) > 0
     rows, shared = survey(part)
+    texts = folded(part, start)
     return {
-        "rows": rows.with_columns(begins=pl.Series(begins)),
+        "rows": rows.hstack(texts["rows"]),
         "shared": shared,
         "parts": part_sizes(part),
-        "words": _words(part),
+        "words": texts["words"],
         "ids": pl.DataFrame({"id": text_hashes(part.table["example_id"].gather(part.first_rows[:-1]))}),
         "left_out": _left_out(part.report),
     }
-
-
-def _words(part: Instances) -> pl.DataFrame:
-    """Return the hashes of every text and of its words."""
-    columns: dict[str, pl.Series] = {}
-    for side in SIDES:
-        texts = FoldedTexts()
-        texts.add(part.table[side])
-        whole, words, offsets = texts.arrays()
-        lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(words))
-        columns |= {f"{side}_whole": pl.Series(whole), f"{side}_words": pl.Series(lists)}
-    return pl.DataFrame(columns)
 
 
 def _left_out(report: LoadReport) -> pl.DataFrame:

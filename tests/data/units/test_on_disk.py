@@ -11,7 +11,8 @@ from cuecard.data.demo.corpus import demo_corpus
 from cuecard.data.units import FoldedTexts, closest_folded, copies
 from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.copies import in_order
-from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk
+from cuecard.data.units.in_parts import TextsHere, Words
+from cuecard.data.units.on_disk import closest_on_disk, copies_on_disk
 
 
 def texts() -> pl.Series:
@@ -48,8 +49,9 @@ def test_copies_and_the_closest_of_them_are_those_of_texts_in_memory(
         parts.append(Words(*folded.arrays()))
         every.add(texts()[start : start + rows])
     units, closest = (np.empty(len(texts()), dtype=np.int64) for _ in range(2))
-    copies_on_disk(lambda: iter(parts), units, tmp_path / "copies")
-    closest_on_disk(lambda: iter(parts), units, closest, tmp_path / "closest")
+    here = TextsHere(lambda: iter(parts), len(units), lambda: (part.whole for part in parts))
+    copies_on_disk(here, units, tmp_path / "copies")
+    closest_on_disk(here, units, closest, tmp_path / "closest")
     expected = copies(texts())
     assert np.array_equal(units, expected)
     assert np.array_equal(closest, closest_folded(every, expected))

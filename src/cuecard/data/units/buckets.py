@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
+from cuecard._prefetch import prefetch
 from cuecard.data.units import _kernels
 from cuecard.stats.arrays import Ints
 
@@ -21,7 +22,29 @@ RECORDS = 1 << 21
 #: The most files: each takes a few of the records that are added at a time.
 MOST_BITS = 12
 
+#: Keys that are looked up this many places ahead are fetched.
+AHEAD = 16
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
 _ROW = np.dtype([("key", np.uint64), ("row", np.int64)])
+
+
+def bucket_bits(expected: int) -> int:
+    """Return how many of the first bits of a random number divide records into buckets of about `RECORDS`."""
+    return min(MOST_BITS, (max(expected - 1, 0) // RECORDS).bit_length())
+
+
+def by_first_bits(numbers: Hashes, records: Array, bits: int) -> Iterator[tuple[int, Array]]:
+    """Yield the records of every bucket: those whose random numbers have the same first bits, as they stand."""
+    if not bits:
+        yield 0, records
+        return
+    bucket = (numbers >> np.uint64(64 - bits)).astype(np.uint16)
+    order = np.argsort(bucket, kind="stable")  # 16 bits: a radix sort
+    ends = np.cumsum(np.bincount(bucket, minlength=1 << bits))
+    records = records[order]
+    for i in np.flatnonzero(np.diff(ends, prepend=0)):
+        yield int(i), records[ends[i - 1] if i else 0 : ends[i]]
 
 
 class Buckets:
@@ -33,24 +56,14 @@ class Buckets:
 
     def __init__(self, folder: Path, dtype: npt.DTypeLike, expected: int) -> None:
         self._folder, self._dtype = folder, np.dtype(dtype)
-        self.bits = min(MOST_BITS, (max(expected - 1, 0) // RECORDS).bit_length())
+        self.bits = bucket_bits(expected)
         folder.mkdir(parents=True)
 
     def add(self, numbers: Hashes, records: Array) -> None:
         """Add records with their random numbers."""
-        if not self.bits:
-            self._append(0, records)
-            return
-        bucket = (numbers >> np.uint64(64 - self.bits)).astype(np.uint16)
-        order = np.argsort(bucket, kind="stable")  # 16 bits: a radix sort
-        ends = np.cumsum(np.bincount(bucket, minlength=1 << self.bits))
-        records = records[order]
-        for i in np.flatnonzero(np.diff(ends, prepend=0)):
-            self._append(int(i), records[ends[i - 1] if i else 0 : ends[i]])
-
-    def _append(self, bucket: int, records: Array) -> None:
-        with self._place(bucket).open("ab") as file:
-            records.tofile(file)
+        for bucket, own in by_first_bits(numbers, records, self.bits):
+            with self._place(bucket).open("ab") as file:
+                own.tofile(file)
 
     def __iter__(self) -> Iterator[Array]:
         """Yield the records of every file, which is deleted then."""
@@ -76,6 +89,11 @@ def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path) -> None
 
     Keys are random, and come in parts; the memory that this takes does not grow with their number.
     """
+    if not bucket_bits(len(numbers)):
+        every = [np.empty(0, np.uint64), *keys]
+        _write_first_rows(np.concatenate(every), np.arange(len(numbers)), numbers)
+        _number(numbers)
+        return
     buckets = Buckets(folder, _ROW, len(numbers))
     start = 0
     for part in keys:
@@ -84,12 +102,27 @@ def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path) -> None
         buckets.add(part, records)
         start += len(part)
     for records in buckets:
-        order = buckets.order(records["key"])
-        rising, rows = records["key"][order], records["row"][order]
-        begins = np.ones(len(order), dtype=np.bool_)
-        begins[1:] = rising[1:] != rising[:-1]
-        numbers[rows] = rows[begins][np.cumsum(begins) - 1]
+        _write_first_rows(*(np.ascontiguousarray(records[name]) for name in ("key", "row")), numbers)
     _number(numbers)
+
+
+@njit(cache=True, nogil=True)
+def _write_first_rows(keys: Array, rows: Array, numbers: Array) -> None:
+    """Write the first row that has the key of each row, at the place of that row; rows rise."""
+    first_bits = 1
+    while 1 << first_bits < 2 * len(keys):
+        first_bits += 1
+    shift, last = np.uint64(64 - first_bits), (1 << first_bits) - 1
+    places = np.full(1 << first_bits, -1, dtype=np.int64)  # by key: where it is first
+    for i in range(len(keys)):
+        if i + AHEAD < len(keys):
+            prefetch(places, np.int64((keys[i + AHEAD] * _GOLDEN) >> shift))
+        place = np.int64((keys[i] * _GOLDEN) >> shift)
+        while places[place] >= 0 and keys[places[place]] != keys[i]:
+            place = (place + 1) & last
+        if places[place] < 0:
+            places[place] = i
+        numbers[rows[i]] = rows[places[place]]
 
 
 @njit(cache=True, nogil=True)

@@ -2,102 +2,96 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
+from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
-from cuecard.data.units import _kernels
-from cuecard.data.units.buckets import Buckets, Hashes, number_in_order
+from cuecard.data.units import _folding, _kernels
+from cuecard.data.units.buckets import Hashes, bucket_bits, by_first_bits, number_in_order
 from cuecard.data.units.closest import SMALL, nearest_texts
 from cuecard.data.units.copies import ALIKE, LOOSELY, band_keys, distinct, long_texts
+from cuecard.data.units.in_parts import Records, Texts, Words
 from cuecard.data.units.sketches import BANDS
 from cuecard.stats.arrays import Ints
 
 Array = npt.NDArray[Any]
+#: Texts that may be near copies, and two others that each may be one of, by their hashes.
+Candidates = tuple[Hashes, Hashes, Hashes]
 
 _TEXT = np.dtype([("key", np.uint64), ("whole", np.uint64), ("bits", np.uint64), ("size", np.int32)])
 _WORDS = np.dtype([("whole", np.uint64), ("unit", np.int64), ("size", np.int64)])
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Rows of units that are divided at a time, about.
 DIVIDED = 1 << 20
 
 
-class Words(NamedTuple):
-    """Some texts: the hash of each, and the hashes of its words in compressed rows."""
-
-    whole: Hashes
-    words: Hashes
-    starts: Ints
-
-
-#: Goes through all texts, in parts, as often as it is called.
-Parts = Callable[[], Iterator[Words]]
-
-
 def copies_on_disk(
-    parts: Parts, units: Ints, folder: Path, *, alike: float = ALIKE, loosely: float = LOOSELY
+    texts: Texts, units: Ints, folder: Path, *, alike: float = ALIKE, loosely: float = LOOSELY
 ) -> None:
     """Write the numbers that copies and near copies share into `units`, which has a place for every text.
 
     They are those of `FoldedTexts.copies`. Memory holds one bucket of texts at a time, and the words of texts that may
     be near copies. Texts are known by their hashes: their order is that of the hashes.
     """
-    one, two, three = _candidates(parts, len(units), folder / "bands", alike)
+    one, two, three = _candidates(texts, folder / "bands", alike)
     needed = np.unique(np.concatenate([one, two, three]))
-    sets, bounds, bits = _sets_of(parts, needed)
+    sets, bounds, bits = _sets_of(texts, needed)
     leader = np.arange(len(needed), dtype=np.int64)
-    texts = (np.searchsorted(needed, hashes) for hashes in (one, two, three))
-    _kernels.join_candidates(*texts, sets, bounds, bits, leader, alike, loosely)
+    places = (np.searchsorted(needed, hashes) for hashes in (one, two, three))
+    _kernels.join_candidates(*places, sets, bounds, bits, leader, alike, loosely)
     led_by = _Renamed(needed, needed[_kernels.leaders(leader)])
-    number_in_order((led_by(part.whole) for part in parts()), units, folder / "numbers")
+    number_in_order(map(led_by, texts.hashes()), units, folder / "numbers")
 
 
-def closest_on_disk(parts: Parts, units: Ints, closest: Ints, folder: Path) -> None:
+def closest_on_disk(texts: Texts, units: Ints, closest: Ints, folder: Path) -> None:
     """Write the numbers that the nearest of near copies share into `closest`; they are those of `closest_folded`."""
     sizes = np.bincount(units, minlength=1).astype(np.int32)
     large = np.flatnonzero(sizes > SMALL)
+    if not len(large):
+        closest[:] = units
+        return
     blocks = np.cumsum(sizes[large], dtype=np.int64) // DIVIDED
-    if len(large):
-        _write_blocks(parts, units, sizes, large, blocks, folder)
-    old, new = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
-    for block in np.unique(blocks):
-        records = np.fromfile(folder / f"{block}.texts", dtype=_WORDS)
-        words = np.fromfile(folder / f"{block}.words", dtype=np.uint64)
-        rows, _ = distinct(np.ascontiguousarray(records["whole"]))
-        whole = records["whole"][rows]
-        starts = np.concatenate([[0], np.cumsum(records["size"])]).astype(np.int64)
-        leaders = nearest_texts(words, starts, rows, records["unit"][rows])
-        joined = np.flatnonzero(leaders != np.arange(len(leaders)))
-        old.append(whole[joined])
-        new.append(whole[leaders[joined]])
-    shutil.rmtree(folder, ignore_errors=True)
-    led_by = _Renamed(np.concatenate(old), np.concatenate(new))
+
+    def parts() -> Iterator[tuple[Hashes, Ints, Ints]]:
+        """Yield the hashes and units of every part, and which of its texts belong to large units."""
+        start = 0
+        for whole in texts.hashes():
+            own = units[start : start + len(whole)]
+            start += len(own)
+            yield whole, own, np.flatnonzero(sizes[own] > SMALL)
+
+    in_blocks = ((rows, own[rows], blocks[np.searchsorted(large, own[rows])]) for _, own, rows in parts())
+    renamed = texts.divided(_with_words, in_blocks, int(blocks[-1]) + 1, _led_by, folder / "blocks")
+    led_by = _Renamed(*(np.concatenate(hashes) for hashes in zip(*renamed, strict=True)))
 
     def keys() -> Iterator[Hashes]:
-        start = 0
-        for part in parts():
-            own = units[start : start + len(part.whole)]
+        for whole, own, rows in parts():
             # What no unit of few rows has in common with a text of a large one.
-            yield np.where(sizes[own] > SMALL, led_by(part.whole), _random(own))
-            start += len(own)
+            key = _random(own)
+            key[rows] = led_by(whole[rows])
+            yield key
 
     number_in_order(keys(), closest, folder / "numbers")
 
 
 def pair_keys(one: Ints, two: Ints) -> Hashes:
     """Return a random number for every pair of numbers."""
-    return _random(one) + _random(_random(two).view(np.int64))
+    keys: Hashes = _random(one) + _random(_random(two).view(np.int64))
+    return keys
 
 
-def _random(numbers: Ints) -> Hashes:
-    values = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))
+@njit(cache=True, nogil=True)
+def _random(numbers: Array) -> Array:
+    values = np.empty(len(numbers), dtype=np.uint64)
+    for i in range(len(numbers)):
+        values[i] = _folding.mixed((np.uint64(numbers[i]) + np.uint64(1)) * _GOLDEN)
+    return values
 
 
 class _Renamed:
@@ -116,86 +110,109 @@ class _Renamed:
         return np.where(self._old[place] == hashes, self._new[place], hashes)
 
 
-def _candidates(parts: Parts, expected: int, folder: Path, alike: float) -> tuple[Hashes, Hashes, Hashes]:
+def _candidates(texts: Texts, folder: Path, alike: float) -> Candidates:
     """Return texts that may be near copies, in the order in which they are compared, with the two others each.
 
     They share a number of a band with both: one text is the first of all that do, the other the one before it.
     """
-    bands = [Buckets(folder / str(band), _TEXT, expected) for band in range(BANDS)]
-    for part in parts():
-        rows, _ = distinct(part.whole)
-        long, bits = long_texts(part.words, part.starts, rows)
-        rows = rows[long]
-        words, starts = _gathered(part, rows)
-        keys = band_keys(words, starts)
-        records = np.empty(len(rows), dtype=_TEXT)
-        records["whole"], records["bits"], records["size"] = part.whole[rows], bits, np.diff(starts)
-        for band, own in zip(bands, keys, strict=True):
-            records["key"] = own
-            band.add(own, records)
-    found: list[tuple[Hashes, Hashes, Hashes]] = []
-    for band in bands:
-        for records in band:
-            order = band.order(records["key"])
-            key, whole = records["key"][order], records["whole"][order]
-            _order_by_text(key, whole, order)
-            key, whole, bits, size = (
-                np.ascontiguousarray(records[name][order]) for name in _TEXT.names or ()
-            )
-            found.append(_alike(key, whole, bits, size, alike))
-    folder.rmdir()
-    nothing = np.empty(0, dtype=np.uint64)
-    one, two, three = zip(*found, strict=True) if found else ((nothing,),) * 3
+    bits = bucket_bits(len(texts))
+    found = texts.divided(
+        partial(_by_band, bits), repeat(None), BANDS << bits, partial(_sharing_a_key, bits, alike), folder
+    )
+    nothing = (np.empty(0, dtype=np.uint64),) * 3
+    one, two, three = zip(nothing, *found, strict=True)
     return np.concatenate(one), np.concatenate(two), np.concatenate(three)
+
+
+def _by_band(bits: int, part: Words, _: None) -> Iterator[tuple[int, Records]]:
+    """Yield the different texts of a part by band, and by the first bits of their key in it."""
+    rows, _code = distinct(part.whole)
+    long, word_bits = long_texts(part.words, part.starts, rows)
+    rows = rows[long]
+    words, starts = _gathered(part, rows)
+    records = np.empty(len(rows), dtype=_TEXT)
+    records["whole"], records["bits"], records["size"] = part.whole[rows], word_bits, np.diff(starts)
+    for band, keys in enumerate(band_keys(words, starts)):
+        records["key"] = keys
+        for bucket, own in by_first_bits(keys, records, bits):
+            yield band << bits | bucket, {"texts": own}
+
+
+def _sharing_a_key(bits: int, alike: float, bucket: Records) -> Candidates:
+    """Return the candidates of one bucket."""
+    texts = bucket["texts"]
+    # Most keys are those of one text alone.
+    texts = texts[_kernels.repeated(np.ascontiguousarray(texts["key"]) << np.uint64(bits))]
+    order = _kernels.rising_order(np.ascontiguousarray(texts["key"]) << np.uint64(bits))
+    key, whole = texts["key"][order], texts["whole"][order]
+    _order_by_text(key, whole, order)
+    candidates: Candidates = _alike(
+        *(np.ascontiguousarray(texts[name][order]) for name in _TEXT.names or ()), alike
+    )
+    return candidates
 
 
 def _gathered(part: Words, rows: Ints) -> tuple[Hashes, Ints]:
     """Return the words of some texts in compressed rows."""
     sizes = np.diff(part.starts)[rows]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = _starts(sizes)
     return part.words[np.repeat(part.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])], starts
 
 
-def _sets_of(parts: Parts, needed: Hashes) -> tuple[Hashes, Ints, Hashes]:
+def _sets_of(texts: Texts, needed: Hashes) -> tuple[Hashes, Ints, Hashes]:
     """Return the distinct words of some texts, where each text's begin, and 64 bits of each one's words."""
     pools, own, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     missing = np.ones(len(needed), dtype=np.bool_)
-    for part in parts() if len(needed) else ():
-        place = np.minimum(np.searchsorted(needed, part.whole), len(needed) - 1)
-        rows = np.flatnonzero((needed[place] == part.whole) & missing[place])
-        place, first = np.unique(place[rows], return_index=True)
+    for place, words, size in texts.each(_sets_in, needed) if len(needed) else ():
+        new = np.flatnonzero(missing[place])
         missing[place] = False
-        every = np.ones(len(place), dtype=np.bool_)
-        words, bounds = _kernels.word_sets(part.words, part.starts, rows[first], every)
+        words, starts = _gathered(Words(needed, words, _starts(size)), new)
         pools.append(words)
-        own.append(place)
-        sizes.append(np.diff(bounds))
-    size = np.concatenate(sizes)
-    together = Words(needed, np.concatenate(pools), np.concatenate([[0], np.cumsum(size)]).astype(np.int64))
+        own.append(place[new])
+        sizes.append(np.diff(starts))
+    together = Words(needed, np.concatenate(pools), _starts(np.concatenate(sizes)))
     order = np.argsort(np.concatenate(own))
     sets, bounds = _gathered(together, order)
     bits, _ = _kernels.word_bits(sets, bounds, np.arange(len(needed)))
     return sets, bounds, bits
 
 
-def _write_blocks(parts: Parts, units: Ints, sizes: Array, large: Ints, blocks: Ints, folder: Path) -> None:
-    """Write the texts of large units with their words, in files of whole units."""
-    folder.mkdir(parents=True)
-    start = 0
-    for part in parts():
-        own = units[start : start + len(part.whole)]
-        start += len(own)
-        rows, _ = distinct(part.whole)
-        rows = rows[sizes[own[rows]] > SMALL]
-        block = blocks[np.searchsorted(large, own[rows])]
-        for number in np.unique(block):
-            here = rows[block == number]
-            words, starts = _gathered(part, here)
-            records = np.empty(len(here), dtype=_WORDS)
-            records["whole"], records["unit"], records["size"] = part.whole[here], own[here], np.diff(starts)
-            for name, values in (("texts", records), ("words", words)):
-                with (folder / f"{number}.{name}").open("ab") as file:
-                    values.tofile(file)
+def _sets_in(part: Words, needed: Hashes) -> tuple[Ints, Hashes, Ints]:
+    """Return which of some texts a part has, the distinct words of these, and how many each has."""
+    place = np.minimum(np.searchsorted(needed, part.whole), len(needed) - 1)
+    rows = np.flatnonzero(needed[place] == part.whole)
+    place, first = np.unique(place[rows], return_index=True)
+    words, bounds = _kernels.word_sets(
+        part.words, part.starts, rows[first], np.ones(len(place), dtype=np.bool_)
+    )
+    return place, words, np.diff(bounds)
+
+
+def _starts(sizes: Ints) -> Ints:
+    """Return where texts of some numbers of words begin, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _with_words(part: Words, own: tuple[Ints, Ints, Ints]) -> Iterator[tuple[int, Records]]:
+    """Yield the different texts of some rows with their words, by block."""
+    rows, units, blocks = own
+    first, _ = distinct(part.whole[rows])
+    for block in np.unique(blocks):
+        here = first[blocks[first] == block]
+        words, starts = _gathered(part, rows[here])
+        texts = np.empty(len(here), dtype=_WORDS)
+        texts["whole"], texts["unit"], texts["size"] = part.whole[rows[here]], units[here], np.diff(starts)
+        yield int(block), {"texts": texts, "words": words}
+
+
+def _led_by(block: Records) -> tuple[Hashes, Hashes]:
+    """Return the texts of whole units that another one leads among its nearest, and that one."""
+    texts = block["texts"]
+    rows, _ = distinct(np.ascontiguousarray(texts["whole"]))
+    whole = texts["whole"][rows]
+    leaders = nearest_texts(block["words"], _starts(texts["size"]), rows, texts["unit"][rows])
+    joined = np.flatnonzero(leaders != np.arange(len(leaders)))
+    return whole[joined], whole[leaders[joined]]
 
 
 @njit(cache=True, nogil=True)
