@@ -10,12 +10,13 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.data.demo import demo_nli
+from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.data.loading import Unread
-from cuecard.engines import Store, on_ray
+from cuecard.engines import Store, on_ray, stream
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 from ray._private import ray_constants  # noqa: E402
@@ -146,6 +147,48 @@ def test_an_interrupted_audit_continues_its_counts_where_they_were(shards, clust
     assert content(card) == content(expected)
     for table in expected.sections["cues"].tables:
         assert card.tables[table].equals(expected.tables[table])
+
+
+def test_copies_are_found_where_a_cluster_was_interrupted_before_that(tmp_path, cluster, monkeypatch):
+    """Words stay on the cluster: whoever continues there reads them again, and surveys nothing again."""
+    table = demo_choice(60, seed=2).instances.train.table
+    questions = table.group_by("example_id", maintain_order=True).agg(
+        pl.col("premise").first().alias("question"),
+        pl.col("hypothesis").alias("choices"),
+        pl.col("position").filter(pl.col("label") == "right").first().alias("answer"),
+    )
+    for i in range(3):  # some are asked again in another file
+        questions.drop("example_id")[i * 15 : i * 15 + 30].write_parquet(tmp_path / f"{i}.parquet")
+    asked = {"only": STREAMED, "features": "word"}
+    expected = cc.audit(cc.load(tmp_path), **asked)
+    put, find = Store.put, stream.write_units
+    for engine in ("local", "ray"):
+        stages = []
+        with monkeypatch.context() as patched:
+            patched.setattr(stream, "write_units", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                cc.audit(tmp_path, engine="ray", memory="1KB", **asked)
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                Store,
+                "put",
+                lambda self, stage, *rest, to=stages: (to.append(stage), put(self, stage, *rest)),
+            )
+            patched.setattr(
+                stream, "write_units", lambda *arguments, to=stages: (to.append("units"), find(*arguments))
+            )
+            card = cc.audit(tmp_path, engine=engine, memory="1KB", **asked)
+        assert stages[0] == "units"
+        assert "survey" not in stages
+        assert card.provenance.engine == f"{engine}, in 3 parts"
+        assert content(card) == content(expected)
+        for name in STREAMED:
+            for table in expected.sections[name].tables:
+                assert card.tables[table].equals(expected.tables[table])
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_bad_row_is_named_by_the_machine_that_reads_it(tmp_path, cluster):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data import Instances
+from cuecard.data import Instances, Scan
 from cuecard.data.exact import SIDES
 from cuecard.data.fingerprint import Hashes
+from cuecard.data.scanning import Piece
 from cuecard.data.units.in_parts import Texts
 from cuecard.engines.copies import WORDS, FoldedRows, Scope, folded
-from cuecard.engines.store import Summary
-from cuecard.engines.stream import Stream, Summarise, surveyed
+from cuecard.engines.store import Summary, compact
+from cuecard.engines.stream import Stream, Summarise, surveyed, whole_table
 from cuecard.engines.sums import Sums, added, checkpoints, parted, put_checkpoint, reduced, sums_of
 from cuecard.engines.texts_on_ray import TextsOnRay
 from cuecard.errors import CueCardError, MissingExtraError
+from cuecard.stats.arrays import Ints
 
 #: Times that a task is done again where the machine that does it, or that has what it returned, is lost.
 RETRIES = 5
@@ -136,6 +138,16 @@ class OnRay:
             tree.add(reference)
         return self.result(join.remote(shared, *tree.nodes()))
 
+    def rows(self, scan: Scan, wanted: Mapping[Piece, Ints]) -> list[pl.DataFrame]:
+        """Return some rows of pieces with their texts, a table for each piece."""
+        work, shared = self.remote(_rows), self.ray.put(scan)
+        pieces, tables = list(wanted), {}
+        for i, [reference] in self.done(
+            lambda i: [work.remote(shared, pieces[i], wanted[pieces[i]])], list(range(len(pieces)))
+        ):
+            tables[i] = self.result(reference)
+        return [tables[i] for i in range(len(pieces))]
+
     @property
     def _processors(self) -> int:
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
@@ -215,6 +227,10 @@ def _folded_rows(shared: tuple[Stream, Summarise], piece: int) -> FoldedRows:
 
 def _arrays(rows: pl.DataFrame) -> dict[str, npt.NDArray[Any]]:
     return {name: rows[name].to_numpy() for name in ("begins", *(f"{side}_folded" for side in SIDES))}
+
+
+def _rows(scan: Scan, piece: Piece, rows: Ints) -> pl.DataFrame:
+    return compact(whole_table(scan, piece)[rows])
 
 
 def _parted_summary(shared: tuple[Stream, Summarise, Sums, int], piece: int) -> list[Summary]:

@@ -21,6 +21,7 @@ from cuecard.data.files.sources import which_files
 from cuecard.data.fingerprint import Hashes, mixed, text_hashes
 from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
+from cuecard.data.scanning import Piece
 from cuecard.data.survey import NumberedInstances, bare_table, example_hashes, series_of, survey
 from cuecard.data.units import UnitScope
 from cuecard.data.units.buckets import Buckets
@@ -319,12 +320,13 @@ class Stream:
 
     def _read_rows(self, rows: Ints) -> pl.DataFrame:
         piece = np.searchsorted(self.first_rows, rows, side="right") - 1
-        parts, places = [], []
-        for number in np.unique(piece):
-            here = np.flatnonzero(piece == number)
-            parts.append(compact(self._piece_table(int(number))[rows[here] - self.first_rows[number]]))
-            places.append(here)
-        order = np.argsort(np.concatenate(places), kind="stable")
+        places = {int(number): np.flatnonzero(piece == number) for number in np.unique(piece)}
+        wanted = {number: rows[here] - self.first_rows[number] for number, here in places.items()}
+        if len(wanted) > 1 and (across := getattr(self.mapping, "rows", None)):
+            parts = across(self._named, {self.scan.pieces[number]: own for number, own in wanted.items()})
+        else:
+            parts = [compact(self._piece_table(number)[own]) for number, own in wanted.items()]
+        order = np.argsort(np.concatenate([*places.values()]), kind="stable")
         return stack_tables(parts)[order]
 
     @cached_property
@@ -336,9 +338,13 @@ class Stream:
         kept: dict[int, pl.DataFrame] = self.__dict__.setdefault("_read", {})
         if number not in kept:
             kept.clear()
-            parts = self._named.read(self.scan.pieces[number])
-            kept[number] = stack_tables([part.table for part in parts if len(part)])
+            kept[number] = whole_table(self._named, self.scan.pieces[number])
         return kept[number]
+
+
+def whole_table(scan: Scan, piece: Piece) -> pl.DataFrame:
+    """Return all rows of a piece with their texts."""
+    return stack_tables([part.table for part in scan.read(piece) if len(part)])
 
 
 def surveyed(part: Instances, start: int) -> Summary:

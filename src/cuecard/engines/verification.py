@@ -15,7 +15,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.exact import KINDS, SIDES, Kind, changed_hashes, form, none_sharing, sharing, told_apart
 from cuecard.data.fingerprint import Hashes, text_hashes
-from cuecard.data.units.buckets import Buckets
+from cuecard.data.units.buckets import Buckets, repeated
 from cuecard.data.units.copies import distinct
 from cuecard.engines.store import Summary, new_array
 from cuecard.stats.arrays import Bools, Ints
@@ -80,7 +80,9 @@ def _write_marks(stream: Stream, several: Hashes, folder: Path) -> None:
                     buckets[kind].add(records["hash"], records)
         for bit, kind in enumerate(KINDS):
             for records in buckets[kind]:
-                own = records[buckets[kind].order(records["hash"])]
+                # Most texts share no hash with another one.
+                own = records[repeated(records["hash"], buckets[kind].bits)]
+                own = own[buckets[kind].order(own["hash"])]
                 places = own["place"][_candidates(own, kind)]
                 for side in range(2):
                     rows = places[places % 2 == side] // 2

@@ -47,6 +47,15 @@ def by_first_bits(numbers: Hashes, records: Array, bits: int) -> Iterator[tuple[
         yield int(i), records[ends[i - 1] if i else 0 : ends[i]]
 
 
+def repeated(numbers: Hashes, bits: int) -> Ints:
+    """Return the places of all numbers of one bucket that occur more than once, and of very few others."""
+    numbers = np.ascontiguousarray(numbers)
+    # The first bits are those of all numbers here, and tell nothing apart.
+    apart = numbers << np.uint64(bits) | numbers >> np.uint64(64 - bits) if bits else numbers
+    places: Ints = _kernels.repeated(apart)
+    return places
+
+
 class Buckets:
     """Records with a random number each, in files by the first bits of that number.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cuecard._compiled import njit
 from cuecard.data.units import _folding, _kernels
-from cuecard.data.units.buckets import Hashes, bucket_bits, by_first_bits, number_in_order
+from cuecard.data.units.buckets import Hashes, bucket_bits, by_first_bits, number_in_order, repeated
 from cuecard.data.units.closest import SMALL, nearest_texts
 from cuecard.data.units.copies import ALIKE, LOOSELY, band_keys, distinct, long_texts
 from cuecard.data.units.in_parts import Records, Texts, Words
@@ -142,7 +142,7 @@ def _sharing_a_key(bits: int, alike: float, bucket: Records) -> Candidates:
     """Return the candidates of one bucket."""
     texts = bucket["texts"]
     # Most keys are those of one text alone.
-    texts = texts[_kernels.repeated(np.ascontiguousarray(texts["key"]) << np.uint64(bits))]
+    texts = texts[repeated(texts["key"], bits)]
     order = _kernels.rising_order(np.ascontiguousarray(texts["key"]) << np.uint64(bits))
     key, whole = texts["key"][order], texts["whole"][order]
     _order_by_text(key, whole, order)
