@@ -113,6 +113,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("audits.overview.AT_A_TIME", 90),
         ("engines.sums.AT_A_TIME", 500),
         ("audits.cues.rows.ENTRIES", 200),
+        ("audits.cues.holding.AT_A_TIME", 50),
         ("stats.units.codes.AT_A_TIME", 60),
         ("engines.stream.CHUNK", 100),
         ("engines.copies.CHUNK", 100),
@@ -149,6 +150,19 @@ def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, 
     assert any(finding.id.endswith("rare-features") for finding in expected.findings)
     assert expected.tables["cues"].group_by("family").len()["len"].max() <= 40
     same_cards(cc.audit(folder, only=("cues",), memory="1KB"), expected, ("cues",))
+
+
+@pytest.mark.parametrize("make", [pairs, choices])
+def test_a_development_split_between_train_and_test_is_not_counted_in_parts(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
+    frame, folder = make(), tmp_path / "files"
+    folder.mkdir()
+    for name, part in (("train", frame[:-90]), ("dev", frame[-90:-50]), ("test", frame[-50:])):
+        part.write_parquet(folder / f"{name}.parquet")
+    expected = cc.audit(load(folder), only=STREAMED)
+    assert expected.dataset.splits["dev"].examples == 40
+    assert expected.sections["cues"].table["significant"].any()
+    same_cards(cc.audit(folder, only=STREAMED, memory="1KB"), expected)
 
 
 def test_parts_that_are_done_in_any_order_give_the_same_card(tmp_path, monkeypatch):

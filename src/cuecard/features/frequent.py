@@ -13,7 +13,7 @@ from cuecard.text import Encoded, Tokens, presence_counts
 #: n-grams are rare: of 40,000 texts with 990 labels, all bigrams by label would take gigabytes.
 MOST_CLASSES = 64
 #: Features × classes of a family that are counted; the tests take about 150 bytes for each, 2 GB in all. Of more
-#: features, the most frequent are kept: whatever is reported is exact.
+#: features, the most frequent are kept: their counts and p-values are exact.
 MOST_CELLS = 12_000_000
 #: Of fewer classes, as many features are counted as of these: names and other numbers of a feature take memory, too.
 FEW_CLASSES = 12

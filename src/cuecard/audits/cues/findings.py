@@ -298,8 +298,9 @@ def rare_features(counts: CueCounts) -> list[Finding]:
             title="Rare features were not tested",
             text=f"With {plural(len(counts.labels), 'label')} and {plural(n, 'training instance')}, the counts of all "
             f"features do not fit in the memory set aside for them. Features of the families "
-            f"{listed(sorted(counts.raised))} are tested if they occur in at least {fewer} training instances; what is "
-            "reported is exact. Test fewer of them with a larger --min-count, or fewer families with --features.",
+            f"{listed(sorted(counts.raised))} are tested if they occur in at least {fewer} training instances; "
+            "their counts and p-values are exact. Test fewer of them with a larger --min-count, or fewer families "
+            "with --features.",
             key="rare-features",
         )
     ]

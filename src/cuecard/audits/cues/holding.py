@@ -15,7 +15,7 @@ from cuecard.data import Instances
 from cuecard.stats._arrays import divided
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.cues.replication import OUTCOMES, replication
-from cuecard.stats.units.codes import first_of_code
+from cuecard.stats.units.codes import counts_of_codes, first_of_code
 
 HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES
 #: Units that are drawn at a time.
@@ -186,7 +186,7 @@ def _first_copies(units: npt.NDArray[np.int64], n_train: int) -> Bools:
 
 
 def _test_prior(sample: Instances, in_train: Bools) -> Floats:
-    counts = np.bincount(sample.label_codes[~in_train], minlength=len(sample.labels)).astype(np.float64)
+    counts = counts_of_codes(sample.label_codes[~in_train], len(sample.labels))
     prior: Floats = counts / counts.sum()
     return prior
 
@@ -206,7 +206,7 @@ def _between_halves(
     halves: Sequence[SampleShares], sample: Instances, label: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int8]:
     """Return the worse of what each half of train says about the other half's share."""
-    prior = np.bincount(sample.label_codes, minlength=len(sample.labels)) / max(len(sample.label_codes), 1)
+    prior = counts_of_codes(sample.label_codes, len(sample.labels)) / max(len(sample.label_codes), 1)
     outcomes = []
     one, two = halves
     for here, there in ((one, two), (two, one)):

@@ -35,6 +35,7 @@ from cuecard.features.units import (
 )
 from cuecard.stats.arrays import Ints
 from cuecard.stats.units import UnitCounts, has_repeats
+from cuecard.stats.units.codes import counts_of_codes
 from cuecard.text import Encoded, Scope
 
 #: What the name of a level ends with where units are those of all texts that a question offers.
@@ -117,7 +118,7 @@ class CueStream:
         in_test = (instances.table["split"] != COUNTED_SPLITS[0]).to_numpy()
         totals = np.stack(
             [
-                np.bincount(instances.label_codes[rows], minlength=len(instances.labels))
+                counts_of_codes(instances.label_codes[rows], len(instances.labels))
                 for rows in (~in_test, in_test)
             ]
         )

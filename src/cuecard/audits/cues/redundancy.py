@@ -90,14 +90,16 @@ def redundancy_table(
 
 def _overlaps(rows: CueRows, n: int, weights: Floats | None) -> tuple[Overlaps, Overlaps]:
     """Return how many of the first n rows have each cue and each two of them, and how much weight these have."""
-    sizes = np.zeros(rows.n_cues, dtype=np.int64)
-    products, weighed = sparse.csr_matrix((rows.n_cues, rows.n_cues), dtype=np.int64), None
+    nothing = sparse.csr_matrix((rows.n_cues, rows.n_cues), dtype=np.int64)
+    sizes, products = np.zeros(rows.n_cues, dtype=np.int64), nothing
+    mass, weighed = np.zeros(rows.n_cues), nothing.astype(np.float64)
     for where, some in rows.slices(n):
         own, together = overlaps(some)
         sizes, products = sizes + own, products + together
-        if weights is not None:  # weights are of a dataset in memory: one slice
-            weighed = overlaps(some, weights[where])
-    return (sizes, products), weighed or (sizes, products)
+        if weights is not None:
+            own, together = overlaps(some, weights[where])
+            mass, weighed = mass + own, weighed + together
+    return (sizes, products), (sizes, products) if weights is None else (mass, weighed)
 
 
 def _strengths(

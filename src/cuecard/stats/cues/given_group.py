@@ -97,7 +97,6 @@ def group_cells(
     totals = np.bincount(codes, mass, minlength=int(label.max(initial=0)) + 1)
     squared = mass**2
     all_mass, all_squared = mass.sum(), squared.sum()
-    of_label = {value: mass * (codes == value) for value in np.unique(label).tolist()}
     strata = 2**MOST_GIVEN
     cells = np.zeros((6, len(cue), strata))
     k, n, labelled, whole, squares, all_squares = cells
@@ -107,11 +106,10 @@ def group_cells(
         stronger = [_rows(presence, one) for one in given[i][:MOST_GIVEN]]
         for bit, rows in enumerate(stronger):
             pattern[rows] |= 1 << bit
-        right = of_label[int(label[i])]
         touched = stronger[0] if len(stronger) == 1 else np.flatnonzero(pattern)
         kind = pattern[touched]
         whole[i] = np.bincount(kind, mass[touched], minlength=strata)
-        labelled[i] = np.bincount(kind, right[touched], minlength=strata)
+        labelled[i] = np.bincount(kind, mass[touched] * (codes[touched] == label[i]), minlength=strata)
         all_squares[i] = np.bincount(kind, squared[touched], minlength=strata)
         # Most instances have none of the stronger cues: they are what is left of all.
         whole[i, 0] = all_mass - whole[i, 1:].sum()
@@ -119,7 +117,7 @@ def group_cells(
         all_squares[i, 0] = all_squared - all_squares[i, 1:].sum()
         kind = pattern[of_cue]
         n[i] = np.bincount(kind, mass[of_cue], minlength=strata)
-        k[i] = np.bincount(kind, right[of_cue], minlength=strata)
+        k[i] = np.bincount(kind, mass[of_cue] * (codes[of_cue] == label[i]), minlength=strata)
         squares[i] = np.bincount(kind, squared[of_cue], minlength=strata)
         for rows in stronger:
             pattern[rows] = 0
