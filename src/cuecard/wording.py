@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+#: What the title of a step has where an interrupted run goes on.
+RESUMES = "(resumes after"
 #: What stands where a number is missing.
 MISSING = "–"
 #: Where cues come from, unless a benchmark has one file only.

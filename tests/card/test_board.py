@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -147,6 +149,22 @@ def test_an_auc_counts_where_no_accuracy_beats_chance():
     [row] = board([ranks.model_copy(update={"findings": [finding]})]).rows
     assert row.given_away == pytest.approx(0.2)
     assert shortcut_text(row) == "AUC 0.63 (chance 0.5)"
+
+
+def test_a_shortcut_that_was_graded_by_its_auc_is_shown_with_it():
+    auc = Measure(
+        "partial_input.premise_only.auc", 0.66, 0.63, 0.69, 0.5, unit="score", worse="higher", label="AUC"
+    )
+    accuracy = share("partial_input.premise_only.accuracy", 0.70, 0.677, chance=0.665)
+    both = card_of("both", accuracy, auc)
+    said = Finding(
+        "partial_input", "medium", "Accuracy", "It predicts.", 0.70, 0.677, 0.72, 0.665, 10, key="accuracy"
+    )
+    [row] = board([both.model_copy(update={"findings": [said]})]).rows
+    assert shortcut_text(row) == "AUC 0.66 (chance 0.5)"
+    assert row.given_away == pytest.approx(0.26)
+    [plain] = board([both.model_copy(update={"findings": [replace(said, severity="low")]})]).rows
+    assert shortcut_text(plain).startswith("partial_input.premise_only.accuracy 70.0")
 
 
 def test_every_dataset_has_a_badge(tmp_path):

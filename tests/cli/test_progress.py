@@ -76,3 +76,12 @@ def test_a_damaged_file_of_times_counts_as_none(damaged, monkeypatch, tmp_path):
     monkeypatch.setattr(timings, "examples", 10)
     (tmp_path / "timings.json").write_text(damaged)
     assert timings.expected_seconds("Cues") is None
+
+
+def test_that_a_run_resumes_is_said_in_a_log_as_well(capsys):
+    for silent in (False, True):
+        with stage("Counts (resumes after 2 of 5 parts)", silent=silent):
+            pass
+    with stage("Counts", silent=False):
+        pass
+    assert capsys.readouterr().err == "Counts (resumes after 2 of 5 parts)\n"

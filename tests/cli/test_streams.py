@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cuecard.cli import streams
+from cuecard.run.streaming import CONTINUES
 from pace import PATIENCE
 from small_sets import pair_instances
 
@@ -108,3 +111,29 @@ def test_a_disk_that_fills_up_while_a_verb_writes_leaves_everything_as_it_was(
         assert ran.err.count("\n") == 1
         assert "cannot be written (File too large)" in ran.err
         assert everything(files) == before
+
+
+def test_a_library_may_ask_at_the_end_whether_standard_output_is_a_terminal():
+    ended = streams._Guarded(io.BytesIO(), encoding="utf-8")
+    ended.detach()
+    assert not ended.isatty()
+
+
+INTERRUPTED = """
+import sys, typer
+from cuecard.cli.main import main
+app = typer.Typer()
+@app.command()
+def verb():
+    raise KeyboardInterrupt(SENTENCE)
+sys.modules["cuecard.cli.main"].app = app
+main()
+"""
+
+
+@pytest.mark.parametrize("sentence", ["", CONTINUES])
+def test_an_interrupted_command_says_so_and_how_it_goes_on(sentence):
+    code = INTERRUPTED.replace("SENTENCE", repr(sentence))
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 130
+    assert ran.stderr == f"cuecard: {sentence or 'interrupted'}\n"

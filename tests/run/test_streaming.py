@@ -292,6 +292,9 @@ def test_a_damaged_row_group_and_a_damaged_file_are_named_and_left_out_where_tha
     card = cc.audit(Unread(folder, allowed), only=STREAMED, memory="1KB")
     assert card.dataset.dropped == {"damaged rows 1 to 65 of 01.parquet": 65, "damaged file 02.parquet": 1}
     same_cards(card, cc.audit(load(folder, **allowed), only=STREAMED))
+    (folder / "02.parquet").write_text("no parquet at all")
+    assert cc.audit(Unread(folder, allowed), only=("overview",), memory="1KB").dataset == card.dataset
+    assert load(folder, **allowed).report.dropped == card.dataset.dropped
     for name in ("00", "01", "03"):
         (folder / f"{name}.parquet").unlink()
     for read in (partial(load, folder, **allowed), lambda: cc.audit(Unread(folder, allowed), memory="1KB")):

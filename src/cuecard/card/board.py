@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.analysis import SEVERITIES, Measure, Unit
+from cuecard.analysis import SEVERITIES, Measure, Unit, severity_of
 from cuecard.card.card import Card
-from cuecard.card.measures import largest_shortcut
+from cuecard.card.measures import largest_shortcut, states
 from cuecard.errors import UsageError
 from cuecard.wording import listed
 
@@ -173,7 +173,7 @@ def board(cards: Sequence[Card], *, sort: str = RANK) -> Board:
 def _row(cards: Sequence[Card], name: str) -> BoardRow:
     """Return the row of a dataset from its cards."""
     card = _joined(cards)
-    best, measures = largest_shortcut(card), list(card.all_measures())
+    best, measures = _as_graded(largest_shortcut(card), card), list(card.all_measures())
     return BoardRow(
         name=name,
         task=card.dataset.task,
@@ -188,6 +188,17 @@ def _row(cards: Sequence[Card], name: str) -> BoardRow:
         tested=tuple(name for name, section in card.sections.items() if section.status == "done"),
         card=card._read_from,
     )
+
+
+def _as_graded(best: Measure | None, card: Card) -> Measure | None:
+    """Return the AUC of a shortcut whose finding is more serious than its accuracy: it was graded by that."""
+    if best is None or best.unit != "share":
+        return best
+    graded = [SEVERITIES.index(f.severity) for f in card.findings if states(f, best)]
+    if not graded or min(graded) >= SEVERITIES.index(severity_of(best.gain)):
+        return best
+    rule = best.name.rpartition(".")[0]
+    return next((m for m in card.all_measures() if m.name == f"{rule}.auc"), best)
 
 
 def _of_slice(cell: Cell | None, card: Card) -> Cell | None:

@@ -123,8 +123,12 @@ def main() -> None:
             app(prog_name="cuecard")
     except CueCardError as error:
         _end(str(error), FAILED if isinstance(error, FailedError) else USAGE_OR_INPUT)
-    except KeyboardInterrupt:
-        _end("interrupted", INTERRUPTED)
+    except KeyboardInterrupt as stopped:
+        _end(str(stopped) or "interrupted", INTERRUPTED)
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        _end(_said(end), INTERRUPTED)  # typer ends the process without a word
     except MemoryError:
         _end("the memory is full: give the command more of it, or fewer rows.", USAGE_OR_INPUT)
     except OSError as error:
@@ -134,6 +138,14 @@ def main() -> None:
         _end(f"{place}{error.strerror}.", USAGE_OR_INPUT)
     finally:
         timings.examples = 0  # of this command: another one may follow in the same process
+
+
+def _said(end: BaseException) -> str:
+    """Return what was said where the user interrupted the command."""
+    cause: BaseException | None = end
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return str(cause or "") or "interrupted"
 
 
 def _end(sentence: str, code: int) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -11,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from cuecard.run import Progress
+from cuecard.wording import RESUMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +38,8 @@ def _tell_program(title: str) -> None:
 def stage(title: str, *, silent: bool) -> Iterator[None]:
     """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal.
 
+    That an interrupted run goes on is said in a line that stays, in a log as well.
+
     Stages that run at the same time, or one within another, have their bars below each other.
     A step that took long the last time also shows the time left. A program that runs the command reads the stages from
     the file that CUECARD_PROGRESS names, a JSON line each.
@@ -44,6 +48,8 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     from rich.console import Console
 
     console = Console(stderr=True)
+    if RESUMES in title and not silent:  # a bar goes away, and a log has none
+        print(title, file=sys.stderr)
     if silent or not console.is_terminal:
         yield
         return

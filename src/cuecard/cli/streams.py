@@ -62,6 +62,13 @@ class _Guarded(io.TextIOWrapper):
             return super().write(text)
         return len(text)
 
+    def isatty(self) -> bool:
+        """Return whether this is a terminal; libraries ask when the process ends, and it is closed then."""
+        try:
+            return super().isatty()
+        except ValueError:
+            return False
+
     def flush(self) -> None:
         """Write what is left."""
         with _one_sentence():

@@ -69,7 +69,7 @@ class Chunk:
 
 def chunks_of(path: Path, *, rows: int, on_error: OnError) -> list[Chunk]:
     """Return the parts of a file that can be read by themselves, row groups joined up to `rows` rows."""
-    if path.is_dir() or checked_format(path) != ("parquet", "none"):
+    if path.is_dir() or checked_format(path, damaged=on_error == "skip") != ("parquet", "none"):
         return [Chunk(path)]
     import pyarrow.parquet as pq
 
@@ -104,7 +104,7 @@ def _tables(
     if path.is_dir():
         yield from _saved(path, columns)
         return
-    kind, compression = checked_format(path)
+    kind, compression = checked_format(path, damaged=on_error == "skip")
     if kind == "parquet" and compression == "none":
         yield from parquet_parts(path, rows=rows, columns=columns, groups=groups, skip=on_error == "skip")
     elif kind == "parquet":

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from cuecard.data.files.paths import shown
-from cuecard.data.files.raw import RawTable
+from cuecard.data.files.raw import RawTable, named_files
 from cuecard.data.files.reading import OnError
 from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, which_files, without_preset
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
@@ -136,7 +136,9 @@ class Scan:
 
     def check_skipped(self, split: str, dropped: Mapping[str, int], n_read: int) -> None:
         """Raise if more rows of a split were skipped than are allowed."""
-        check_skipped(dropped, n_read, self.max_skipped, shown(self.paths[split][0]))
+        check_skipped(
+            dropped, n_read, self.max_skipped, named_files([shown(path) for path in self.paths[split]])
+        )
 
 
 def scan(

@@ -41,7 +41,7 @@ def connect(address: str | None) -> Any:
     except ImportError:
         raise MissingExtraError("ray", "ray", "The engine 'ray'") from None
     if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False, include_dashboard=False)
+        ray.init(address=address or "local", log_to_driver=False, include_dashboard=False)
     return ray
 
 

@@ -32,6 +32,7 @@ from cuecard.engines.verification import SURVEY, changes, part_sizes
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import LANGUAGE_ROWS
+from cuecard.wording import RESUMES
 
 #: Examples of a split that are taken for what needs texts in memory.
 SAMPLED = 50_000
@@ -94,7 +95,7 @@ class Stream:
         else:
             add = None
         if len(left) < len(numbers) and (left or add):
-            title += f" (resumes after {len(numbers) - len(left)} of {len(numbers)} parts)"
+            title += f" {RESUMES} {len(numbers) - len(left)} of {len(numbers)} parts)"
         with self._shown(title):
             if summarise != surveyed:
                 self.first_rows  # noqa: B018  read here, where the store is

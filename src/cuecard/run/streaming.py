@@ -97,9 +97,13 @@ def does_not_fit(unread: Unread, selected: Sequence[Analysis], budget: Budget) -
     if in_memory and (budget.chosen or must):
         raise UsageError(
             f"{listed(in_memory)} {'needs' if len(in_memory) == 1 else 'need'} the whole dataset in memory (about "
-            f"{size / 1e9:.1f} GB): allow more with --memory, or leave the option out."
+            f"{max(size / 1e9, 0.1):.1f} GB): allow more with --memory, or leave the option out."
         )
     return not in_memory
+
+
+#: What is said where an audit in parts is interrupted and what it has learned is kept.
+CONTINUES = "interrupted; the same command continues after the parts that are done."
 
 
 def audit_in_pieces(
@@ -221,7 +225,10 @@ def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: boo
         return
     with locked(place):
         store = Store(place)
-        yield store
+        try:
+            yield store
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(CONTINUES) from None
         store.remove()
 
 

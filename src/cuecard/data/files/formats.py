@@ -66,8 +66,11 @@ def stem(name: str) -> str:
     return name
 
 
-def checked_format(path: Path) -> tuple[Format, Compression]:
-    """Return the format and compression of a file, or raise an error if name and first bytes disagree."""
+def checked_format(path: Path, *, damaged: bool = False) -> tuple[Format, Compression]:
+    """Return the format and compression of a file, or raise an error if name and first bytes disagree.
+
+    With `damaged`, a parquet file of other bytes is one that cannot be opened: what is damaged is to be left out.
+    """
     check_regular(path)
     named = format_of(path)
     if named is None:
@@ -81,6 +84,8 @@ def checked_format(path: Path) -> tuple[Format, Compression]:
         raise InputError(
             f"{shown(path)} cannot be opened ({error.strerror}); check its path and permissions."
         ) from None
+    if damaged and named == ("parquet", "none"):
+        return named
     if not start:
         raise InputError(f"{shown(path)} is empty (0 bytes): give a file with at least one row.")
     expected = {"gz": "gzip", "zst": "zstd"}.get(named[1]) or ("parquet" if named[0] == "parquet" else None)

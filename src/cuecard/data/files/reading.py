@@ -70,7 +70,7 @@ def read_file(
     `header` is "none" where the first line of a csv or tsv file is a row, or the names of its columns, as in
     "premise,hypothesis,label".
     """
-    kind, compression = checked_format(path)
+    kind, compression = checked_format(path, damaged=on_error == "skip")
     if kind == "parquet":
         try:
             return read_parquet(path, compression, limit=limit)
