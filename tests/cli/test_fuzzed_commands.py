@@ -62,7 +62,7 @@ def test_a_verb_without_its_arguments_says_what_it_takes(cuecard, verb):
 @pytest.mark.parametrize(
     ("stop", "code", "sentence"),
     [
-        (KeyboardInterrupt, 130, ""),
+        (KeyboardInterrupt, 130, "cuecard: interrupted\n"),
         (MemoryError, 2, "cuecard: the memory is full: give the command more of it, or fewer rows.\n"),
     ],
 )

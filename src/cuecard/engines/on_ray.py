@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -35,13 +36,15 @@ MOST_PARTS = 256
 
 
 def connect(address: str | None) -> Any:
-    """Return Ray, connected to the cluster at an address, or to one on this machine."""
+    """Return Ray, connected to the cluster at an address, or that of RAY_ADDRESS, or to a new one on this machine."""
     try:
         import ray
     except ImportError:
         raise MissingExtraError("ray", "ray", "The engine 'ray'") from None
     if not ray.is_initialized():
-        ray.init(address=address or "local", log_to_driver=False, include_dashboard=False)
+        # Without an address, Ray would join any cluster that it finds on this machine, also one that has ended.
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
+        ray.init(address=address, log_to_driver=False, include_dashboard=False)
     return ray
 
 
