@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
+from cuecard._prefetch import prefetch
 from cuecard.data.units import _folding, _kernels
-from cuecard.data.units.buckets import Hashes, bucket_bits, by_first_bits, number_in_order, repeated
+from cuecard.data.units.buckets import AHEAD, Hashes, bucket_bits, by_first_bits, number_in_order, repeated
 from cuecard.data.units.closest import SMALL, nearest_texts
 from cuecard.data.units.copies import ALIKE, LOOSELY, band_keys, distinct, long_texts
 from cuecard.data.units.in_parts import Records, Texts, Words
+from cuecard.data.units.known import Known
 from cuecard.data.units.sketches import BANDS
 from cuecard.stats.arrays import Ints
 
@@ -40,12 +42,12 @@ def copies_on_disk(
     be near copies. Texts are known by their hashes: their order is that of the hashes.
     """
     one, two, three = _candidates(texts, folder / "bands", alike)
-    needed = np.unique(np.concatenate([one, two, three]))
+    needed = Known(np.unique(np.concatenate([one, two, three])))
     sets, bounds, bits = _sets_of(texts, needed)
-    leader = np.arange(len(needed), dtype=np.int64)
-    places = (np.searchsorted(needed, hashes) for hashes in (one, two, three))
+    leader = np.arange(len(needed.hashes), dtype=np.int64)
+    places = map(needed.places, (one, two, three))
     _kernels.join_candidates(*places, sets, bounds, bits, leader, alike, loosely)
-    led_by = _Renamed(needed, needed[_kernels.leaders(leader)])
+    led_by = _Renamed(needed.hashes, needed.hashes[_kernels.leaders(leader)])
     number_in_order(map(led_by, texts.hashes()), units, folder / "numbers")
 
 
@@ -100,14 +102,17 @@ class _Renamed:
     def __init__(self, old: Hashes, new: Hashes) -> None:
         changed = np.flatnonzero(old != new)
         order = np.argsort(old[changed])
-        self._old, self._new = old[changed][order], new[changed][order]
+        self._old, self._new = Known(old[changed][order]), new[changed][order]
 
     def __call__(self, hashes: Hashes) -> Hashes:
         """Return the hashes with those of renamed texts replaced."""
-        if not len(self._old):
+        place = self._old.places(hashes)
+        rows = np.flatnonzero(place >= 0)
+        if not len(rows):
             return hashes
-        place = np.minimum(np.searchsorted(self._old, hashes), len(self._old) - 1)
-        return np.where(self._old[place] == hashes, self._new[place], hashes)
+        renamed = hashes.copy()
+        renamed[rows] = self._new[place[rows]]
+        return renamed
 
 
 def _candidates(texts: Texts, folder: Path, alike: float) -> Candidates:
@@ -142,13 +147,10 @@ def _sharing_a_key(bits: int, alike: float, bucket: Records) -> Candidates:
     """Return the candidates of one bucket."""
     texts = bucket["texts"]
     # Most keys are those of one text alone.
-    texts = texts[repeated(texts["key"], bits)]
-    order = _kernels.rising_order(np.ascontiguousarray(texts["key"]) << np.uint64(bits))
-    key, whole = texts["key"][order], texts["whole"][order]
-    _order_by_text(key, whole, order)
-    candidates: Candidates = _alike(
-        *(np.ascontiguousarray(texts[name][order]) for name in _TEXT.names or ()), alike
-    )
+    places = repeated(texts["key"], bits)
+    keys = texts["key"][places]
+    order = _kernels.rising_order(keys << np.uint64(bits))
+    candidates: Candidates = _alike(keys[order], *_by_text(texts, places, keys, order), alike)
     return candidates
 
 
@@ -159,28 +161,29 @@ def _gathered(part: Words, rows: Ints) -> tuple[Hashes, Ints]:
     return part.words[np.repeat(part.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])], starts
 
 
-def _sets_of(texts: Texts, needed: Hashes) -> tuple[Hashes, Ints, Hashes]:
+def _sets_of(texts: Texts, needed: Known) -> tuple[Hashes, Ints, Hashes]:
     """Return the distinct words of some texts, where each text's begin, and 64 bits of each one's words."""
     pools, own, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    missing = np.ones(len(needed), dtype=np.bool_)
-    for place, words, size in texts.each(_sets_in, needed) if len(needed) else ():
+    hashes = needed.hashes
+    missing = np.ones(len(hashes), dtype=np.bool_)
+    for place, words, size in texts.each(_sets_in, needed) if len(hashes) else ():
         new = np.flatnonzero(missing[place])
         missing[place] = False
-        words, starts = _gathered(Words(needed, words, _starts(size)), new)
+        words, starts = _gathered(Words(hashes, words, _starts(size)), new)
         pools.append(words)
         own.append(place[new])
         sizes.append(np.diff(starts))
-    together = Words(needed, np.concatenate(pools), _starts(np.concatenate(sizes)))
+    together = Words(hashes, np.concatenate(pools), _starts(np.concatenate(sizes)))
     order = np.argsort(np.concatenate(own))
     sets, bounds = _gathered(together, order)
-    bits, _ = _kernels.word_bits(sets, bounds, np.arange(len(needed)))
+    bits, _ = _kernels.word_bits(sets, bounds, np.arange(len(hashes)))
     return sets, bounds, bits
 
 
-def _sets_in(part: Words, needed: Hashes) -> tuple[Ints, Hashes, Ints]:
+def _sets_in(part: Words, needed: Known) -> tuple[Ints, Hashes, Ints]:
     """Return which of some texts a part has, the distinct words of these, and how many each has."""
-    place = np.minimum(np.searchsorted(needed, part.whole), len(needed) - 1)
-    rows = np.flatnonzero(needed[place] == part.whole)
+    place = needed.places(part.whole)
+    rows = np.flatnonzero(place >= 0)
     place, first = np.unique(place[rows], return_index=True)
     words, bounds = _kernels.word_sets(
         part.words, part.starts, rows[first], np.ones(len(place), dtype=np.bool_)
@@ -216,16 +219,39 @@ def _led_by(block: Records) -> tuple[Hashes, Hashes]:
 
 
 @njit(cache=True, nogil=True)
-def _order_by_text(keys: Array, wholes: Array, order: Array) -> None:
-    """Bring the places of each key into the order of the texts' hashes; in place."""
+def _by_text(texts: Array, places: Array, keys: Array, order: Array) -> tuple[Array, Array, Array]:
+    """Return hash, bits and size of texts by rising key, those of a key by rising hash; `order` is that of the keys.
+
+    All that is needed of a record is taken at once, because each comes from another place in memory.
+    """
+    n = len(order)
+    wholes, bits = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+    sizes = np.empty(n, dtype=np.int32)
     start = 0
-    for end in range(1, len(keys) + 1):
-        if end < len(keys) and keys[end] == keys[start]:
-            continue
-        if end - start > 1:
-            rising = np.argsort(wholes[start:end], kind="mergesort")
-            order[start:end] = order[start:end][rising]
-        start = end
+    for i in range(n):
+        if i + AHEAD < n:
+            prefetch(texts, places[order[i + AHEAD]])
+        text = texts[places[order[i]]]
+        wholes[i], bits[i], sizes[i] = text["whole"], text["bits"], text["size"]
+        if i + 1 == n or keys[order[i + 1]] != keys[order[i]]:
+            _sort_by_text(wholes[start : i + 1], bits[start : i + 1], sizes[start : i + 1])
+            start = i + 1
+    return wholes, bits, sizes
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_text(wholes: Array, bits: Array, sizes: Array) -> None:
+    """Bring texts into the order of their hashes; in place. Most are few."""
+    if len(wholes) > _kernels.SHORT:
+        rising = np.argsort(wholes, kind="mergesort")
+        wholes[:], bits[:], sizes[:] = wholes[rising], bits[rising], sizes[rising]
+        return
+    for i in range(1, len(wholes)):
+        whole, own, size, j = wholes[i], bits[i], sizes[i], i
+        while j > 0 and wholes[j - 1] > whole:
+            wholes[j], bits[j], sizes[j] = wholes[j - 1], bits[j - 1], sizes[j - 1]
+            j -= 1
+        wholes[j], bits[j], sizes[j] = whole, own, size
 
 
 @njit(cache=True, nogil=True)
