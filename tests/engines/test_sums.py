@@ -77,6 +77,7 @@ def test_a_tree_of_parts_by_key_gives_the_sums(pieces, expected, n_parts, seed):
 @pytest.mark.parametrize("at_a_time", [50, 1_000_000])
 def test_slices_on_disk_give_the_sums(pieces, expected, at_a_time, tmp_path, monkeypatch):
     monkeypatch.setattr(adding, "AT_A_TIME", at_a_time)
+    monkeypatch.setattr(adding, "BEFORE", 2 * at_a_time)
     store = Store(tmp_path)
     for i, piece in enumerate(pieces):
         store.put("cues", i, piece)

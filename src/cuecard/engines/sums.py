@@ -18,8 +18,9 @@ from cuecard.engines.store import Store, Summary
 
 T = TypeVar("T")
 
-#: Rows of tables that are added up at a time.
+#: Rows of tables that are added up at a time, at the end and before they are divided: files of few rows take long.
 AT_A_TIME = 1_000_000
+BEFORE = 4 * AT_A_TIME
 #: The most files that such tables are divided into.
 MOST_BUCKETS = 256
 #: The table of a checkpoint that lists its pieces.
@@ -128,7 +129,7 @@ def sums_in(store: Store, stage: str, name: str, how: Sum) -> Iterator[pl.DataFr
         return
     bucket = (pl.col(how.by).hash() % n).alias("bucket")
     with TemporaryDirectory(dir=store.folder) as place:
-        for run, tables in enumerate(_some(store.tables(stage, name), AT_A_TIME)):
+        for run, tables in enumerate(_some(store.tables(stage, name), BEFORE)):
             summed = how.of(pl.concat(tables).lazy(), last=False).with_columns(bucket)
             for (number,), part in summed.partition_by("bucket", as_dict=True, include_key=False).items():
                 part.write_parquet(Path(place) / f"{number}-{run}.parquet", compression="lz4")
