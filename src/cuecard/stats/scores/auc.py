@@ -9,7 +9,9 @@ import numpy.typing as npt
 from scipy.special import expit, logit, ndtri
 
 from cuecard.stats._arrays import level_of
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats
+from cuecard.stats.scores import _kernels
+from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes, weights_of
 
 
 @dataclass(frozen=True)
@@ -46,26 +48,23 @@ def label_auc(
     n = len(codes)
     if table.ndim != 2 or len(table) != n:
         raise ValueError("probabilities must have one row per example and one column per label")
-    weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
-    stratum = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
-    areas, influence = [], np.zeros(n)
-    for label in range(table.shape[1]):
-        positive = codes == label
-        cells = []
-        for part in range(int(stratum.max(initial=-1)) + 1):
-            rows = np.flatnonzero(stratum == part)
-            mass = weight[rows]
-            pairs = mass[positive[rows]].sum() * mass[~positive[rows]].sum()
-            if pairs > 0:
-                cells.append((rows, pairs, *_area(table[rows, label], positive[rows], mass)))
-        if cells:
-            total = sum(cell[1] for cell in cells)
-            areas.append(sum(pairs / total * area for _, pairs, area, _ in cells))
-            for rows, pairs, _, added in cells:
-                influence[rows] += pairs / total * added
-    if not areas:
+    weight = weights_of(weights)
+    stratum, n_strata = unit_codes(strata, n)
+    sums = _kernels.label_sums(codes, stratum, weight, n_strata, table.shape[1])[1]
+    pairs = sums * (sums.sum(axis=1, keepdims=True) - sums)
+    shares = np.divide(pairs, pairs.sum(axis=0), out=np.zeros_like(pairs), where=pairs > 0)
+    ranked = int((pairs.sum(axis=0) > 0).sum())
+    if not ranked:
         return Auc(float("nan"), 0.0, 1.0)
-    return _interval(float(np.mean(areas)), influence / len(areas), units, inflation, level)
+    area, influence = 0.0, np.zeros(n)
+    for part in np.flatnonzero(shares.any(axis=1)):
+        rows = np.flatnonzero(stratum == part)
+        for label in np.flatnonzero(shares[part]):
+            scores, share = table[rows, label], float(shares[part, label]) / ranked
+            # Equal scores count the same in any order.
+            order = np.argsort(scores)
+            area += share * _kernels.rank(scores, order, rows, codes, label, weight, share, influence)
+    return _interval(area, influence, units, inflation, level)
 
 
 def choice_auc(
@@ -99,31 +98,16 @@ def choice_auc(
     return _interval(mean, mass * (area - mean), units, inflation, level)
 
 
-def _area(scores: Floats, positive: npt.NDArray[np.bool_], weight: Floats) -> tuple[float, Floats]:
-    """Return the area, and what every example adds to its deviation (DeLong's placements)."""
-    order = np.argsort(scores, kind="stable")
-    ranked, mass, is_positive = scores[order], weight[order], positive[order]
-    first = np.flatnonzero(np.append(True, np.diff(ranked) > 1e-12))
-    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(ranked))))
-    sums = [np.bincount(group, mass * kind) for kind in (is_positive, ~is_positive)]
-    positives, negatives = (float(s.sum()) for s in sums)
-    below = ((np.cumsum(sums[1]) - sums[1] / 2) / negatives)[group]  # share of negatives under a positive
-    above = ((positives - np.cumsum(sums[0]) + sums[0] / 2) / positives)[group]
-    area = float((mass * is_positive * below).sum() / positives)
-    added = np.where(is_positive, mass * (below - area) / positives, mass * (above - area) / negatives)
-    back = np.empty_like(added)
-    back[order] = added
-    return area, back
-
-
 def _interval(
     area: float, influence: Floats, units: npt.ArrayLike | None, inflation: float, level: float
 ) -> Auc:
     z = float(ndtri((1 + level_of(level)) / 2))
     if units is not None:
-        codes: Ints = np.unique(np.asarray(units), return_inverse=True)[1]
-        influence = np.asarray(np.bincount(codes, influence), np.float64)
-    sd = float(np.sqrt(inflation * (influence**2).sum()))
+        codes, n = unit_codes(units, len(influence))
+        sums = np.zeros(n)
+        _kernels.add_by_code(influence, codes, sums)
+        influence = sums
+    sd = float(np.sqrt(inflation * sum_of_squares(influence)))
     if not 0 < area < 1:
         return Auc(area, max(area - z * sd, 0.0), min(area + z * sd, 1.0))
     half = z * sd / (area * (1 - area))

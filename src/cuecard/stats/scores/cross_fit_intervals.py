@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from cuecard.stats._arrays import level_of
+from cuecard.stats.scores import _kernels
+from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
 
@@ -53,17 +57,38 @@ def effective_units(
     >>> effective_units([1, 1, 0, 0, 1, 1, 0, 0], units=[0, 0, 1, 1, 2, 2, 3, 3])
     4.0
     """
-    x = np.asarray(values, np.float64)
-    w = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
+    if weights is None:
+        return _effective_examples(np.asarray(values), units)
+    x, w = np.asarray(values, np.float64), np.asarray(weights, np.float64)
     most = effective_sample_size(w)
     if units is None or not len(x):
         return most
-    codes = np.unique(np.asarray(units), return_inverse=True)[1]
+    codes = unit_codes(units, len(x))[0]
     least = effective_sample_size(np.bincount(codes, w))
     mean = float((w * x).sum() / w.sum())
     squares = float((np.bincount(codes, w * (x - mean)) ** 2).sum())
     alone = float((w**2 * (x - mean) ** 2).sum())
     return min(max(most * alone / squares, least), most) if squares > 0 else least
+
+
+def _effective_examples(x: npt.NDArray[Any], units: npt.ArrayLike | None) -> float:
+    """Return `effective_units` of examples that count the same."""
+    most = float(len(x))
+    if units is None or not len(x):
+        return most
+    squares, alone, least = _by_units(x, float(x.mean()), units)
+    return min(max(most * alone / squares, least), most) if squares > 0 else least
+
+
+def _by_units(x: npt.NDArray[Any], mean: float, units: npt.ArrayLike) -> tuple[float, float, float]:
+    """Return the squared deviations of units, those of examples, and how many units of one size there are."""
+    codes, n = unit_codes(units, len(x))
+    sums = np.zeros(n)
+    _kernels.add_deviations(x, mean, codes, sums)
+    squares = sum_of_squares(sums)
+    del sums
+    size = len(x) ** 2 / sum_of_squares(_kernels.sizes_of(codes, n))
+    return squares, sum_of_squares(x, mean), size
 
 
 def mean_interval(
@@ -80,17 +105,25 @@ def mean_interval(
     (0.25, 0.04, 0.46)
     """
     x = np.asarray(values, np.float64)
+    if weights is None and units is not None and len(x):
+        mean = float(x.mean())
+        squares, _, size = _by_units(x, mean, units)
+        return _student(mean, squares / len(x) ** 2, size, inflation)
     w = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
     if not len(x) or not w.sum() > 0:
         return float("nan"), float("-inf"), float("inf")
     mean = float((w * x).sum() / w.sum())
     parts, mass = w * (x - mean) / w.sum(), w
     if units is not None:
-        codes = np.unique(np.asarray(units), return_inverse=True)[1]
+        codes = unit_codes(units, len(x))[0]
         parts, mass = (np.asarray(np.bincount(codes, v), np.float64) for v in (parts, w))
-    size = effective_sample_size(mass)
+    return _student(mean, float((parts**2).sum()), effective_sample_size(mass), inflation)
+
+
+def _student(mean: float, variance: float, size: float, inflation: float) -> tuple[float, float, float]:
+    """Return a mean with Student's interval, from the variance of the mean that `size` equal terms show."""
     if size < 1 + 1e-9:
         return mean, float("-inf"), float("inf")
-    sd = float(np.sqrt(inflation * (parts**2).sum() * size / (size - 1)))
+    sd = float(np.sqrt(inflation * variance * size / (size - 1)))
     half = float(stdtrit(size - 1, 0.975)) * sd
     return mean, mean - half, mean + half

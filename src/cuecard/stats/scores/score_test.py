@@ -6,16 +6,21 @@ much the probabilities vary with the label. The log score counts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, stdtr
 
 from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.scores import _kernels
+from cuecard.stats.scores.unit_codes import unit_codes, weights_of
 
+Codes = npt.NDArray[np.integer[Any]]
+#: The unit of every example, and sums over units: of what examples add to the score, and to its variance.
+UnitSums = tuple[Codes, Floats, Floats]
 ScoreTestMethod = Literal["moments", "monte carlo", "units", "constant"]
 
 #: A probability of nil would make one mistake outweigh everything else.
@@ -24,8 +29,6 @@ SMALLEST_PROBABILITY = 1e-3
 FEW = 8
 DRAWS = 9_999
 DRAWN_AT_ONCE = 2_000_000  # permuted values held in memory
-#: The skewness is left out where it takes more products than this; with that many examples it is zero.
-MOST_PRODUCTS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -90,46 +93,50 @@ def score_test(
     >>> round(test.z, 2), test.method
     (5.45, 'moments')
     """
-    table = _logs(probabilities)
+    table = _checked(probabilities)
     codes = np.asarray(labels, np.int64)
     n = len(codes)
     if table.ndim != 2 or len(table) != n:
         raise ValueError("probabilities must have one row per example and one column per label")
     if n and not 0 <= codes.min() <= codes.max() < table.shape[1]:
         raise ValueError("labels must be columns of probabilities")
-    weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    weight = weights_of(weights)
     if n and not weight.sum() > 0:
         raise ValueError("weights must not all be 0")
-    strata_rows = _rows_of(_codes(strata, n))
-    table, marks = _tables(table, codes, weight)
-    own, spread = np.zeros(n), np.zeros(n)
-    expected = variance = third = 0.0
-    for rows in strata_rows:
-        part = _Part.of(table[rows], marks[rows])
-        own[rows], spread[rows] = part.own, part.spread
-        expected, variance, third = expected + part.expected, variance + part.variance, third + part.third
-    score = float((table * marks).sum())
-    del (
-        table,
-        marks,
-    )  # made again in the rare case that permutations are drawn: with many examples they are large
+    if not n:
+        return ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")
+    strata_codes, n_strata = unit_codes(strata, n)
+    sums = _kernels.label_sums(codes, strata_codes, weight, n_strata, table.shape[1])
+    # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
+    shares = sums[1].sum(axis=0) / sums[1].sum()
+    given = (table, codes, strata_codes, weight, shares, SMALLEST_PROBABILITY)
+    sizes, means = sums[0].sum(axis=1), np.zeros((n_strata, table.shape[1]))
+    score = _kernels.score_sums(*given, means)
+    filled = sizes > 0
+    means[filled] /= sizes[filled, None]
+    expected = float((means * sums[1]).sum())
+    unit, n_units = unit_codes(units, n)
+    own, spread = np.zeros(n_units), np.zeros(n_units)
+    variance, third, squares = _kernels.score_moments(*given, means, sums, unit, own, spread)
 
     def drawn_tails() -> tuple[float, float]:
-        again = _tables(_logs(probabilities), codes, weight)
-        parts = (_deviations(*(table[rows] for table in again)) for rows in strata_rows)
+        parts = _deviations(table, codes, np.broadcast_to(weight, n), shares, strata_codes)
         return _drawn_tails(parts, score - expected, seed)
 
-    return _Null(expected, own, spread, variance, third).test(score, units, drawn_tails)
+    null = _Null(n, expected, float(variance.sum()), float(third.sum()), squares)
+    return null.test(score, None if units is None else (unit, own, spread), drawn_tails)
 
 
-def _tables(logs: Floats, codes: Ints, weight: Floats) -> tuple[Floats, Floats]:
-    """Return what every example scores with every label, and where its own label is, with its weight."""
-    # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
-    shares = np.bincount(codes, weight, minlength=logs.shape[1])
-    table = logs - (logs @ (shares / shares.sum()) if len(codes) else np.zeros(0))[:, None]
-    marks = np.zeros_like(table)
-    marks[np.arange(len(codes)), codes] = weight
-    return table, marks
+def _deviations(
+    table: Floats, codes: Ints, weight: Floats, shares: Floats, strata: Codes
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield what every example of a stratum scores with every label, and its own label, beyond their means."""
+    for rows in _rows_of(strata):
+        logs = np.log(np.maximum(table[rows], SMALLEST_PROBABILITY))
+        logs -= (logs @ shares)[:, None]
+        marks = np.zeros_like(logs)
+        marks[np.arange(len(rows)), codes[rows]] = weight[rows]
+        yield logs - logs.mean(axis=0), marks - marks.mean(axis=0)
 
 
 def choice_score_test(
@@ -155,7 +162,7 @@ def choice_score_test(
     >>> round(test.z, 2), test.method
     (7.05, 'moments')
     """
-    logs = _logs(probabilities)
+    logs = np.log(np.maximum(_checked(probabilities), SMALLEST_PROBABILITY))
     count, right = np.asarray(sizes, np.int64), np.asarray(gold, np.int64)
     n = len(count)
     if logs.shape != (count.sum(),) or right.shape != (n,) or (right < 0).any() or (right >= count).any():
@@ -180,116 +187,76 @@ def choice_score_test(
             drawn += weight[i] * centred[starts[i] + generator.integers(count[i], size=DRAWS)]
         return _shares(drawn, float(own.sum()))
 
-    return _Null(expected, own, spread, variance, third).test(score, units, drawn_tails)
+    null = _Null(n, expected, variance, third, float((spread**2).sum()))
+    if units is None:
+        return null.test(score, None, drawn_tails)
+    unit = unit_codes(units, n)[0]
+    return null.test(score, (unit, np.bincount(unit, own), np.bincount(unit, spread)), drawn_tails)
 
 
-def _logs(probabilities: npt.ArrayLike) -> Floats:
-    """Return the logs of probabilities, none of them of nil."""
+def _checked(probabilities: npt.ArrayLike) -> Floats:
+    """Return probabilities that are all numbers."""
     values = np.asarray(probabilities, np.float64)
     if np.isnan(values).any():
         raise ValueError("probabilities must be numbers, found nan")
-    return np.asarray(np.log(np.maximum(values, SMALLEST_PROBABILITY)))
+    return values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Null:
-    """Moments of the score under the null, and what every example adds to the score and to its variance."""
+    """Moments of the score of n examples under the null, and the sum of the squared variances of examples."""
 
+    n: int
     expected: float
-    own: Floats
-    spread: Floats
     variance: float
     third: float
+    squares: float
 
     def test(
-        self, score: float, units: npt.ArrayLike | None, drawn_tails: Callable[[], tuple[float, float]]
+        self, score: float, units: UnitSums | None, drawn_tails: Callable[[], tuple[float, float]]
     ) -> ScoreTest:
         """Return the test of a score: by units where they differ from examples, drawn where examples are few."""
-        expected, variance, n = self.expected, self.variance, len(self.own)
-        if variance <= 1e-18 * max(n, 1):
+        expected, variance = self.expected, self.variance
+        if variance <= 1e-18 * max(self.n, 1):
             return ScoreTest(score, expected, 0.0, 0.0, 0.0, 0.0, "constant")
         if units is not None:
-            grouped = _by_units(score, expected, self.own, self.spread, variance, _codes(units, n), n)
+            grouped = self._by_units(score, *units)
             if grouped is not None:
                 return grouped
         skewness = self.third / variance**1.5
-        if few := _effective(self.spread) < FEW:
+        # How many equal terms vary as much as these: (Σv)² / Σv².
+        if few := variance**2 < FEW * self.squares:
             above, below = drawn_tails()
         else:
             above, below = _gamma_tails((score - expected) / variance**0.5, skewness)
         method: ScoreTestMethod = "monte carlo" if few else "moments"
         return ScoreTest(score, expected, variance**0.5, skewness, above, below, method)
 
+    def _by_units(self, score: float, unit: Codes, own: Floats, spread: Floats) -> ScoreTest | None:
+        """Return the test by sums of units; None where every example is a unit of its own.
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The permutation distribution of one stratum."""
-
-    expected: float
-    variance: float
-    third: float
-    own: Floats
-    spread: Floats
-
-    @classmethod
-    def of(cls, table: Floats, marks: Floats) -> _Part:
-        n = len(table)
-        left, right = _deviations(table, marks)
-        expected = float(n * table.mean(axis=0) @ marks.mean(axis=0))
-        own = (left * right).sum(axis=1)
-        if n < 2:
-            return cls(expected, 0.0, 0.0, own, np.zeros(n))
-        # What each example adds to the variance, in the mean over all labels it could get.
-        spread = np.einsum("ua,ab,ub->u", left, right.T @ right, left) / (n - 1)
-        third = _third_moment(left, right, n) if n > 2 else 0.0
-        return cls(expected, float(spread.sum()), third, own, spread)
-
-
-def _deviations(table: Floats, marks: Floats) -> tuple[Floats, Floats]:
-    """Return what the rows of a stratum have beyond its means."""
-    return table - table.mean(axis=0), marks - marks.mean(axis=0)
-
-
-def _third_moment(left: Floats, right: Floats, n: int) -> float:
-    distinct, counts = np.unique(right, axis=0, return_counts=True)
-    if len(distinct) * n > MOST_PRODUCTS:
-        return 0.0
-    return float(n / ((n - 1) * (n - 2)) * ((left @ distinct.T) ** 3 @ counts).sum())
-
-
-def _by_units(
-    score: float,
-    expected: float,
-    own: Floats,
-    spread: Floats,
-    variance: float,
-    unit: Ints,
-    n: int,
-) -> ScoreTest | None:
-    """Return the test by sums of units; None where every example is a unit of its own.
-
-    A unit of m examples of variance v each has the variance m v (1 + (m − 1) ρ). The correlation ρ within units, from 0
-    (independent) to 1 (they rise and fall together), follows from the sums that were seen. Only this part of the
-    variance is estimated; Satterthwaite's degrees of freedom say from how much.
-    """
-    size = np.bincount(unit)
-    if size.max(initial=0) < 2:
-        return None
-    gain = (score - expected) / n
-    several = size > 1
-    sums = np.bincount(unit, own)[several] - gain * size[several]
-    alone, more = np.bincount(unit, spread)[several], size[several] - 1
-    room = float((alone * more).sum())
-    correlation = (
-        min(max((float((sums**2).sum()) - float(alone.sum())) / room, 0.0), 1.0) if room > 0 else 0.0
-    )
-    estimated = alone * (1 + correlation * more)
-    total_variance = variance - float(alone.sum()) + float(estimated.sum())
-    degrees = max(total_variance**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
-    z = (score - expected) / total_variance**0.5
-    with np.errstate(divide="ignore"):  # a tail too small for a double
-        above, below = float(np.log(stdtr(degrees, -z))), float(np.log(stdtr(degrees, z)))
-    return ScoreTest(score, expected, total_variance**0.5, 0.0, above, below, "units")
+        A unit of m examples of variance v each has the variance m v (1 + (m − 1) ρ). The correlation ρ within units,
+        from 0 (independent) to 1 (they rise and fall together), follows from the sums that were seen. Only this part of
+        the variance is estimated; Satterthwaite's degrees of freedom say from how much.
+        """
+        size = _kernels.sizes_of(unit, len(own))
+        if size.max(initial=0) < 2:
+            return None
+        several = np.flatnonzero(size > 1)
+        gain, size = (score - self.expected) / self.n, size[several]
+        sums = own[several] - gain * size
+        alone, more = spread[several], size - 1
+        room = float((alone * more).sum())
+        correlation = (
+            min(max((float((sums**2).sum()) - float(alone.sum())) / room, 0.0), 1.0) if room > 0 else 0.0
+        )
+        estimated = alone * (1 + correlation * more)
+        variance = self.variance - float(alone.sum()) + float(estimated.sum())
+        degrees = max(variance**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
+        z = (score - self.expected) / variance**0.5
+        with np.errstate(divide="ignore"):  # a tail too small for a double
+            above, below = float(np.log(stdtr(degrees, -z))), float(np.log(stdtr(degrees, z)))
+        return ScoreTest(score, self.expected, variance**0.5, 0.0, above, below, "units")
 
 
 def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:
@@ -325,21 +292,6 @@ def _shares(drawn: Floats, seen: float) -> tuple[float, float]:
     return float(np.log((1 + above) / (1 + len(drawn)))), float(np.log((1 + below) / (1 + len(drawn))))
 
 
-def _effective(spread: Floats) -> float:
-    """Return how many equal terms vary as much as these: (Σv)² / Σv²."""
-    squares = float((spread**2).sum())
-    return float(spread.sum()) ** 2 / squares if squares > 0 else 0.0
-
-
-def _codes(values: npt.ArrayLike | None, n: int) -> Ints:
-    if values is None:
-        return np.zeros(n, np.int64)
-    codes = np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64)
-    if codes.shape != (n,):
-        raise ValueError("strata and units must have one value per example")
-    return codes
-
-
-def _rows_of(codes: Ints) -> list[Ints]:
+def _rows_of(codes: Codes) -> list[Ints]:
     order = np.argsort(codes, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(codes) else []
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
