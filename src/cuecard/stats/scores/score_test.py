@@ -190,8 +190,9 @@ def choice_score_test(
     null = _Null(n, expected, variance, third, float((spread**2).sum()))
     if units is None:
         return null.test(score, None, drawn_tails)
-    unit = unit_codes(units, n)[0]
-    return null.test(score, (unit, np.bincount(unit, own), np.bincount(unit, spread)), drawn_tails)
+    unit, n_units = unit_codes(units, n)
+    sums: list[Floats] = [np.bincount(unit, part, n_units).astype(np.float64) for part in (own, spread)]
+    return null.test(score, (unit, sums[0], sums[1]), drawn_tails)
 
 
 def _checked(probabilities: npt.ArrayLike) -> Floats:
