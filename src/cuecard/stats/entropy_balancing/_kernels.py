@@ -1,4 +1,4 @@
-"""A compiled sparse gather: the product that every step of the solvers is made of."""
+"""Compiled sparse sums: the products that every step of the solvers is made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numba import prange
 
 from cuecard._compiled import njit
 
-__all__ = ["gather_sums"]
+__all__ = ["add_by_column", "gather_sums"]
 
 # More pieces than most machines have cores: uneven pieces then still share the work well.
 _PIECES = 32
@@ -56,3 +56,16 @@ def _sums(indptr: Any, indices: Any, x: Any, out: Any, first: int, last: int) ->
 def _sums_in_pieces(indptr: Any, indices: Any, x: Any, out: Any, bounds: Any) -> None:
     for piece in prange(len(bounds) - 1):
         _sums(indptr, indices, x, out, bounds[piece], bounds[piece + 1])
+
+
+@njit(cache=True, nogil=True)
+def add_by_column(indptr: Any, indices: Any, values: Any, x: Any, out: Any) -> None:
+    """Add ``values[p] · x[i]`` of every entry p of row i to ``out`` at its column; without ``values``, they are ones.
+
+    Every column is summed in the order of the rows, as `gather_sums` does with the transposed matrix, to the last bit.
+    """
+    binary = len(values) == 0
+    for i in range(len(indptr) - 1):
+        own = x[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            out[indices[p]] += own if binary else values[p] * own

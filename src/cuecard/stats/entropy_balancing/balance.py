@@ -8,14 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing.certificates import Certificate, absent_label_certificate
 from cuecard.stats.entropy_balancing.constraints import (
-    LabelledFeatures,
     Target,
-    checked_problem,
+    labelled_problem,
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
@@ -76,6 +74,9 @@ class BalancedWeights:
     """Weighted share of each label over all instances."""
     max_weight: float
     quantiles: dict[float, float]
+    multipliers: Floats
+    """Multipliers λ, features × labels: without a limit, weights go with exp(Σ_j f_ij λ[j, y_i]). Zero for features
+    that took no part; with ``balance_labels``, a last row is that of the labels themselves."""
     vanishing: int = 0
     """Rows whose weight shrinks with the tolerance: exact balance is infeasible, weights of zero aside."""
 
@@ -98,8 +99,8 @@ def entropy_balance(
 ) -> BalancedWeights:
     """Weights closest to the base (in KL) under which each feature's label shares equal the target.
 
-    ``features`` is a sparse instances × features matrix (binary, or not negative), ``labels`` are codes from
-    zero. ``ridge`` > 0 makes all constraints soft. ``max_weight`` bounds every weight (mean one). ``min_ess``
+    ``features`` is a sparse instances × features matrix (binary, or not negative), or `LabelledFeatures` of these
+    labels; ``labels`` are codes from zero. ``ridge`` > 0 makes all constraints soft. ``max_weight`` bounds every weight (mean one). ``min_ess``
     raises the ridge until the effective sample size reaches it. Rows with the same value in ``groups`` share
     one weight. ``balance_labels`` also holds the label shares over all instances to the target: features
     alone leave the instances that have none of them free. ``tolerance`` bounds
@@ -118,22 +119,19 @@ def entropy_balance(
     >>> round(balanced.err_before, 3), round(balanced.err_after, 3), round(balanced.ess, 2)
     (0.25, 0.0, 0.83)
     """
-    matrix, codes, count, base, shares = checked_problem(features, labels, target, base_weights, label_names)
+    everything, codes, base, shares = labelled_problem(features, labels, target, base_weights, label_names)
     _check_options(ridge, max_weight, min_ess, tolerance, max_iter)
+    count, real = everything.label_count, everything.features
     units = Units.build(base, groups, max_weight)
     if balance_labels:
-        matrix = sparse.hstack([matrix, np.ones((matrix.shape[0], 1))], format="csr")
-
-    everything = LabelledFeatures(matrix, codes, count)
+        everything = everything.with_constant()
     before = everything.totals(base)
     constrained = np.all(before > 0, axis=1)
     if not np.any(constrained):
         raise ValueError("no feature occurs with every label, so there is nothing to balance.")
     columns = np.flatnonzero(constrained)
     stopping = Stopping(tolerance, stop_at_err, max_iter)
-    constraints = Constraints(
-        matrix, codes, columns, shares, everything if constrained.all() else None, max_weight
-    )
+    constraints = Constraints(everything, columns, shares, max_weight)
     solution = solve(constraints, units, ridge, stopping)
     softened = False
     if min_ess is not None:
@@ -155,7 +153,8 @@ def entropy_balance(
         for local in np.flatnonzero(infeasible)
         if int(columns[local]) not in already
     ]
-    real = matrix.shape[1] - int(balance_labels)
+    multipliers = np.zeros((everything.features, count))
+    multipliers[columns] = solution.problem.multipliers(solution.x)
     chosen = constrained[:real]
     weights = q * len(q)
     largest = np.nanmax(off[:real][chosen]) if chosen.any() else 0.0
@@ -177,6 +176,7 @@ def entropy_balance(
         label_shares=np.bincount(codes, weights=q, minlength=count).astype(np.float64),
         max_weight=float(weights.max()),
         quantiles=dict(zip(_QUANTILES, np.quantile(weights, _QUANTILES).tolist(), strict=True)),
+        multipliers=multipliers,
         vanishing=int(vanishing.sum()),
     )
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.stats.arrays import Floats
+from cuecard.stats.entropy_balancing.constraints import LabelledFeatures
 
 __all__ = [
     "Certificate",
@@ -49,6 +50,12 @@ class Certificate:
             rows = np.flatnonzero(codes == label)
             scores[rows] = columns[rows] @ centred[:, label]
         return scores
+
+    def scores_of(self, features: LabelledFeatures, target: Floats) -> Floats:
+        """Score of every row of labelled features, as `scores` has it."""
+        centred = np.zeros((features.features, features.label_count))
+        centred[self.features] = self.multipliers - (self.multipliers @ target)[:, None]
+        return features.scores(centred)
 
     def holds(
         self,

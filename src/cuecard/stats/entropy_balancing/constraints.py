@@ -15,6 +15,8 @@ from cuecard.stats.entropy_balancing._kernels import gather_sums
 __all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
 Target: TypeAlias = Literal["uniform", "overall"] | npt.ArrayLike
+# Rows of a matrix that are looked at at a time.
+_ROWS = 1 << 20
 
 
 class LabelledFeatures:
@@ -27,7 +29,7 @@ class LabelledFeatures:
 
     def __init__(self, features: Any, labels: npt.ArrayLike, label_count: int) -> None:
         matrix = checked_features(features)
-        codes = np.asarray(labels)
+        codes = self.labels = np.asarray(labels)
         self.rows, self.features = (int(size) for size in matrix.shape)
         self.label_count = label_count
         owner = np.repeat(codes, np.diff(matrix.indptr))
@@ -58,6 +60,34 @@ class LabelledFeatures:
             own = indices[indptr[row] : indptr[row + 1]]
             if len(own):
                 yield own // self.label_count, flat[own]
+
+    def columns(self, chosen: Ints) -> sparse.csr_matrix:
+        """The matrix of some features, in that order."""
+        parts = [self._columns(chosen, start) for start in range(0, self.rows, _ROWS)]
+        return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+
+    def _columns(self, chosen: Ints, start: int) -> sparse.csr_matrix:
+        indptr, indices, values = self._by_row
+        bounds = indptr[start : start + _ROWS + 1]
+        entries = slice(int(bounds[0]), int(bounds[-1]))
+        place = np.full(self.features, -1, dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        column = place[indices[entries] // self.label_count]
+        kept = column >= 0
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+        data = np.ones(int(before[-1])) if values is None else values[entries][kept]
+        shape = (len(bounds) - 1, len(chosen))
+        return sparse.csr_matrix((data, column[kept], before[bounds - bounds[0]]), shape=shape)
+
+    def only(self, chosen: Ints) -> LabelledFeatures:
+        """Some of the features, in that order."""
+        return LabelledFeatures(self.columns(chosen), self.labels, self.label_count)
+
+    def with_constant(self) -> LabelledFeatures:
+        """The features and a last one that every row has."""
+        own = self.columns(np.arange(self.features))
+        whole = sparse.hstack([own, np.ones((self.rows, 1))], format="csr")
+        return LabelledFeatures(whole, self.labels, self.label_count)
 
     def totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
@@ -171,6 +201,24 @@ def checked_problem(
     codes, count = checked_labels(labels, matrix.shape[0], label_names)
     base = checked_base(base_weights, matrix.shape[0])
     return Problem(matrix, codes, count, base, resolve_target(target, codes, count, base))
+
+
+def labelled_problem(
+    features: Any,
+    labels: npt.ArrayLike,
+    target: Target,
+    base_weights: npt.ArrayLike | None = None,
+    label_names: Sequence[str] | None = None,
+) -> tuple[LabelledFeatures, Ints, Floats, Floats]:
+    """Return labelled features, label codes, base weights and target after checking that they fit each other."""
+    if not isinstance(features, LabelledFeatures):
+        matrix, codes, count, base, shares = checked_problem(
+            features, labels, target, base_weights, label_names
+        )
+        return LabelledFeatures(matrix, codes, count), codes, base, shares
+    codes, count = checked_labels(labels, features.rows, label_names)
+    base = checked_base(base_weights, features.rows)
+    return features, codes, base, resolve_target(target, codes, count, base)
 
 
 def share_residuals(totals: Floats, target: Floats) -> Floats:

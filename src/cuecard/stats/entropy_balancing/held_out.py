@@ -143,7 +143,7 @@ def _fitted(
     if not len(columns):
         return [np.zeros((part.matrix.shape[1], part.count)) for _ in ridges]
     units = Units.build(part.base, part.units if grouped else None, max_weight)
-    constraints = Constraints(part.matrix, part.labels, columns, target, None, max_weight)
+    constraints = Constraints(part.folded, columns, target, max_weight)
     stopping = Stopping(_TOLERANCE, None, _MAX_ITER)
     by_ridge = []
     solution: Solution | None = None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -47,20 +45,14 @@ _SOFTEST, _RIDGE_STEP = 100.0, 10**0.5
 
 
 class Constraints:
-    """What has to be balanced: chosen columns of a matrix, against labels and their target shares."""
+    """What has to be balanced: chosen features, against labels and their target shares."""
 
     def __init__(
-        self,
-        matrix: Any,
-        labels: Ints,
-        columns: Ints,
-        target: Floats,
-        folded: LabelledFeatures | None,
-        max_weight: float | None,
+        self, features: LabelledFeatures, columns: Ints, target: Floats, max_weight: float | None
     ) -> None:
-        self.matrix, self.labels, self.columns = matrix, labels, columns
+        self.everything, self.columns = features, columns
         self.target, self.max_weight = target, max_weight
-        self.folded = folded or LabelledFeatures(matrix[:, columns], labels, len(target))
+        self.folded = features if len(columns) == features.features else features.only(columns)
 
 
 @dataclass(frozen=True)
@@ -119,11 +111,9 @@ def _proof(
     suspects = np.sort(np.argsort(-lag)[:_MOST_SUSPECTS])
     suspects = suspects[lag[suspects] > tolerance]
     if constraints.max_weight is None and units.groups is None and len(suspects):
-        chosen = constraints.columns[suspects]
-        conflict = conflict_certificate(constraints.matrix[:, chosen], constraints.labels, target, chosen)
-        if conflict is not None and is_proof(
-            conflict.scores(constraints.matrix, constraints.labels, target), None
-        ):
+        chosen, everything = constraints.columns[suspects], constraints.everything
+        conflict = conflict_certificate(everything.columns(chosen), everything.labels, target, chosen)
+        if conflict is not None and is_proof(conflict.scores_of(everything, target), None):
             return [conflict]
     if constraints.max_weight is None and units.groups is not None:
         alone = _one_sided(constraints, units, constraints.columns[suspects])
@@ -146,7 +136,7 @@ def _one_sided(constraints: Constraints, units: Units, columns: Ints) -> list[Ce
             multipliers = np.zeros((1, len(constraints.target)))
             multipliers[0, 0] = sign
             proof = Certificate(np.array([column]), multipliers)
-            scores = proof.scores(constraints.matrix, constraints.labels, constraints.target)
+            scores = proof.scores_of(constraints.everything, constraints.target)
             if is_proof(units.unit_scores(scores), None):
                 one_sided.append(proof)
     return one_sided

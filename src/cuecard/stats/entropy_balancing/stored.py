@@ -1,0 +1,165 @@
+"""Labelled features of more rows than fit in memory: their entries stay in the file that they are mapped from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.entropy_balancing._kernels import add_by_column
+from cuecard.stats.entropy_balancing.constraints import LabelledFeatures
+from cuecard.stats.entropy_balancing.dual import Units
+
+__all__ = ["StoredFeatures", "tilted_weights"]
+
+_NONE = np.zeros(0)
+
+
+class StoredFeatures(LabelledFeatures):
+    """Labelled features in compressed rows, kept in this order alone.
+
+    They give the sums that `LabelledFeatures` of the same matrix give, to the last bit, in half of the room and, where
+    the arrays are mapped from files, without taking memory for them.
+
+    Args:
+        indptr: where the entries of every row begin, and their number at the end.
+        indices: ``feature · L + label`` of every entry, ascending in each row.
+        values: the value of every entry; None where all are one.
+        labels: the label code of every row.
+        features: the number of features.
+        label_count: the number of labels L.
+    """
+
+    def __init__(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.integer],
+        values: Floats | None,
+        labels: Ints,
+        features: int,
+        label_count: int,
+    ) -> None:
+        self.rows, self.features, self.label_count = len(indptr) - 1, features, label_count
+        self.labels = labels
+        self._by_row = (indptr, indices, values)
+
+    def totals(self, mass: Floats) -> Floats:
+        """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
+        return self._added(mass, self._by_row[2])
+
+    def squared_totals(self, mass: Floats) -> Floats:
+        """Σ_i mass_i · f_ij² for every feature j."""
+        values = self._by_row[2]
+        return np.asarray(self._added(mass, None if values is None else values**2).sum(axis=1))
+
+    def _added(self, mass: Floats, values: Floats | None) -> Floats:
+        indptr, indices, _ = self._by_row
+        out = np.zeros(self.features * self.label_count)
+        add_by_column(indptr, indices, _NONE if values is None else values, mass, out)
+        return out.reshape(self.features, self.label_count)
+
+    def only(self, chosen: Ints) -> LabelledFeatures:
+        """Some of the features, in that order."""
+        return _Some(self, chosen)
+
+    def with_constant(self) -> LabelledFeatures:
+        """The features and a last one that every row has."""
+        return _WithConstant(self)
+
+    def some_rows(self, rows: Ints) -> StoredFeatures:
+        """The features of some rows, in memory."""
+        indptr, indices, values = self._by_row
+        sizes = np.diff(indptr)[rows]
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        entries = np.arange(int(ends[-1])) + np.repeat(indptr[rows] - ends[:-1], sizes)
+        own = None if values is None else values[entries]
+        return StoredFeatures(ends, indices[entries], own, self.labels[rows], self.features, self.label_count)
+
+
+class _View(StoredFeatures):
+    """Labelled features made from others; their sums are those of the others."""
+
+    def __init__(self, of: StoredFeatures, features: int) -> None:
+        self.of, self.rows, self.labels = of, of.rows, of.labels
+        self.features, self.label_count = features, of.label_count
+
+
+class _Some(_View):
+    """Some of the features; the others have multipliers of zero, which change no sum."""
+
+    def __init__(self, of: StoredFeatures, chosen: Ints) -> None:
+        super().__init__(of, len(chosen))
+        self.chosen = chosen
+
+    def _wide(self, multipliers: Floats) -> Floats:
+        wide = np.zeros((self.of.features, self.label_count))
+        wide[self.chosen] = multipliers
+        return wide
+
+    def scores(self, multipliers: Floats) -> Floats:
+        return self.of.scores(self._wide(multipliers))
+
+    def multipliers_of(self, rows: Ints, multipliers: Floats) -> Any:
+        place = np.full(self.of.features, -1)
+        place[self.chosen] = np.arange(self.features)
+        for features, own in self.of.multipliers_of(rows, self._wide(multipliers)):
+            kept = place[features] >= 0
+            if kept.any():
+                yield place[features][kept], own[kept]
+
+    def totals(self, mass: Floats) -> Floats:
+        return self.of.totals(mass)[self.chosen]
+
+    def squared_totals(self, mass: Floats) -> Floats:
+        return self.of.squared_totals(mass)[self.chosen]
+
+    def columns(self, chosen: Ints) -> sparse.csr_matrix:
+        return self.of.columns(self.chosen[chosen])
+
+
+class _WithConstant(_View):
+    """Features and a last one that every row has."""
+
+    def __init__(self, of: StoredFeatures) -> None:
+        super().__init__(of, of.features + 1)
+
+    def scores(self, multipliers: Floats) -> Floats:
+        return self.of.scores(multipliers[:-1]) + multipliers[-1][self.labels]
+
+    def multipliers_of(self, rows: Ints, multipliers: Floats) -> Any:
+        indptr, indices, _ = self.of._by_row
+        for row in rows:
+            own = indices[indptr[row] : indptr[row + 1]] // self.label_count
+            own = np.append(own, self.features - 1)
+            yield own, multipliers[own, self.labels[row]]
+
+    def totals(self, mass: Floats) -> Floats:
+        constant = np.bincount(self.labels, weights=mass, minlength=self.label_count)
+        return np.vstack([self.of.totals(mass), constant])
+
+    def squared_totals(self, mass: Floats) -> Floats:
+        constant = np.bincount(self.labels, weights=mass, minlength=self.label_count).sum()
+        return np.append(self.of.squared_totals(mass), constant)
+
+    def columns(self, chosen: Ints) -> sparse.csr_matrix:
+        own = self.of.columns(chosen[chosen < self.of.features])
+        if len(chosen) == own.shape[1]:
+            return own
+        return sparse.hstack([own, np.ones((self.rows, 1))], format="csr")
+
+
+def tilted_weights(
+    features: LabelledFeatures,
+    multipliers: Floats,
+    *,
+    groups: npt.ArrayLike | None = None,
+    max_weight: float | None = None,
+) -> Floats:
+    """Weights of mean one of rows that multipliers were not fitted on, under the limit that is set."""
+    base = np.full(features.rows, 1.0 / features.rows)
+    units = Units.build(base, groups, max_weight)
+    _, unit_probabilities = units.tilt(units.unit_scores(features.scores(multipliers)))
+    return np.asarray(units.row_probabilities(unit_probabilities) * features.rows)
