@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances, LoadReport, Scan
@@ -71,7 +72,7 @@ class Stream:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what other machines need: neither the display of progress nor texts that were read."""
-        left_out = ("progress", "mapping", "_read", "_in_memory", "sample")
+        left_out = ("progress", "mapping", "_read", "_in_memory", "sample", "_columns", "without_units")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def to_read(self) -> Stream:
@@ -129,21 +130,29 @@ class Stream:
     @cached_property
     def data(self) -> NumberedInstances:
         """The whole dataset, its texts on disk."""
-        self.each(SURVEY, surveyed, title="Survey of all rows")
-        if self.scan.wishes.on_error == "skip":
-            self._check_skipped()
-        if not self.first_rows[-1]:
-            raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
-        columns = self.store.arrays("numbers", self._write_numbers)
+        columns = self._columns
         with self._shown("Copies and near copies"):
             units = self.store.arrays("units", partial(write_units, self, columns))
         self.store.release()
+        scopes: tuple[UnitScope, ...] = ("premise", "hypothesis", "choices", "example")
+        return replace(
+            self._instances(),
+            of_texts={scope: units[scope] for scope in scopes if scope in units},
+            closest={"premise": units["closest_premise"], "hypothesis": units["closest_hypothesis"]},
+        )
+
+    @cached_property
+    def without_units(self) -> NumberedInstances:
+        """The whole dataset, its texts on disk; copies and near copies need not have been found."""
+        return self.__dict__.get("data") or self._instances()
+
+    def _instances(self) -> NumberedInstances:
+        columns = self._columns
         narrow = [name for name in self._survey_schema if name not in (*columns, "begins")]
         # Columns of a byte or a bit are kept in memory, the others on disk.
         numbers = pl.concat(self.store.tables(SURVEY, "rows", narrow)).rechunk()
         wide = {name: series_of(values) for name, values in columns.items()}
         numbers = numbers.with_columns(**{name: wide[name] for name in self._survey_schema if name in wide})
-        scopes: tuple[UnitScope, ...] = ("premise", "hypothesis", "choices", "example")
         return NumberedInstances(
             bare_table(numbers, wide["example"]),
             self.scan.task,
@@ -151,11 +160,19 @@ class Stream:
             self.scan.name,
             self.report,
             numbers=numbers,
-            of_texts={scope: units[scope] for scope in scopes if scope in units},
-            closest={"premise": units["closest_premise"], "hypothesis": units["closest_hypothesis"]},
             read_texts=self.texts,
             counting=columns["counting"],
         )
+
+    @cached_property
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The numbers of every row that are kept on disk, after a survey."""
+        self.each(SURVEY, surveyed, title="Survey of all rows")
+        if self.scan.wishes.on_error == "skip":
+            self._check_skipped()
+        if not self.first_rows[-1]:
+            raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
+        return self.store.arrays("numbers", self._write_numbers)
 
     @cached_property
     def _survey_schema(self) -> dict[str, pl.DataType]:
@@ -286,7 +303,7 @@ class Stream:
     @cached_property
     def sampled_rows(self) -> Ints:
         """The rows of the sampled examples."""
-        data = self.data
+        data = self.without_units
         first, split = data.first_rows, data.numbers["split"].to_physical().to_numpy()
         smallest: dict[int, tuple[Hashes, Ints]] = {}
         for start in range(0, len(first) - 1, CHUNK):
@@ -310,7 +327,7 @@ class Stream:
     @cached_property
     def _in_memory(self) -> tuple[Ints, pl.DataFrame]:
         """The rows whose texts are read at once: the sample, and those that the language is guessed from."""
-        rows = np.union1d(self.sampled_rows, self.data.sampled_rows(LANGUAGE_ROWS))
+        rows = np.union1d(self.sampled_rows, self.without_units.sampled_rows(LANGUAGE_ROWS))
         return rows, self._read_rows(rows)
 
     def texts(self, rows: Ints) -> pl.DataFrame:

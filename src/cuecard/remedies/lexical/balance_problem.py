@@ -16,13 +16,15 @@ from cuecard.errors import CueCardError, InputError
 from cuecard.features import Family, Presence, learned
 from cuecard.features.counts import check_language
 from cuecard.features.weighted_counts import example_features
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
     LabelledFeatures,
     SoftmaxWeights,
+    StoredFeatures,
     share_residuals,
+    tilted_weights,
 )
 from cuecard.text import Encoded
 from cuecard.wording import plural
@@ -39,10 +41,12 @@ class BalanceProblem:
     weighted sums are then equal exactly if the right instances have the feature as often as chance gives, and
     chance is ½ for every k. An example whose instances all have a feature says nothing of it and has none.
 
-    `features` has a row per column of the matrix: family, feature, and the number of instances that count.
+    `features` has a row per column of the matrix: family, feature, and the number of instances that count. Features of
+    a family are in the order of their names, so that the order of the rows does not matter. Where rows do not fit in
+    memory, the matrix stays on disk.
     """
 
-    matrix: sparse.csr_matrix
+    matrix: sparse.csr_matrix | StoredFeatures
     labels: npt.NDArray[np.int64]
     label_names: tuple[str, ...]
     groups: npt.NDArray[np.int64] | None
@@ -50,6 +54,8 @@ class BalanceProblem:
 
     @cached_property
     def _folded(self) -> LabelledFeatures:
+        if isinstance(self.matrix, StoredFeatures):
+            return self.matrix
         return LabelledFeatures(self.matrix, self.labels, len(self.label_names))
 
     def _totals(self, rows: Floats) -> Floats:
@@ -97,12 +103,40 @@ class BalanceProblem:
     def only(self, kept: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> BalanceProblem:
         """Return the problem with some of its features."""
         which = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
-        return replace(self, matrix=self.matrix[:, which], features=self.features[which])
+        stored = isinstance(self.matrix, StoredFeatures)
+        matrix = self.matrix.only(which) if stored else self.matrix[:, which]
+        return replace(self, matrix=matrix, features=self.features[which])
+
+    @property
+    def matrix_in_memory(self) -> sparse.csr_matrix:
+        """The matrix, read where it is on disk."""
+        if isinstance(self.matrix, StoredFeatures):
+            return self.matrix.columns(np.arange(self.features.height))
+        return self.matrix
+
+    def some(self, examples: Ints | None) -> BalanceProblem:
+        """Return the problem of some of its examples, in memory; of all where none are named."""
+        if examples is None or not isinstance(self.matrix, StoredFeatures):
+            return self
+        rows = examples if self.groups is None else (2 * examples[:, None] + np.arange(2)).ravel()
+        groups = None if self.groups is None else np.repeat(np.arange(len(examples)), 2)
+        return replace(self, matrix=self.matrix.some_rows(rows), labels=self.labels[rows], groups=groups)
+
+    def tilted(self, multipliers: Floats, max_weight: float | None) -> Floats:
+        """Return the weights of all rows that multipliers give which were estimated on some of them."""
+        features = self._folded
+        if len(multipliers) > features.features:
+            features = features.with_constant()
+        return tilted_weights(features, multipliers, groups=self.groups, max_weight=max_weight)
 
 
 @dataclass(frozen=True, eq=False)
 class Balanced:
-    """Weights of the examples (mean one) with the problem they solve."""
+    """Weights of the examples (mean one) with the problem they solve.
+
+    `encoded` are the examples on which the weights are judged besides: all of them, or a random `sample`, which has
+    their numbers.
+    """
 
     weights: Floats
     target: Floats
@@ -112,6 +146,14 @@ class Balanced:
     skipped: dict[str, str]
     held_out: HeldOut | None = None
     """Balance of held-out examples by ridge, where the ridge was chosen by it."""
+    sample: Ints | None = None
+    fitted_on: int | None = None
+    """The number of random examples that the weights were estimated on, where these were not all."""
+
+    @property
+    def weights_of_encoded(self) -> Floats:
+        """The weights of the examples that are encoded."""
+        return self.weights if self.sample is None else self.weights[self.sample]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,22 +175,29 @@ def balance_problem(parts: Iterable[Candidates], instances: Instances) -> Balanc
         counts = counts[counts >= min_count]
         matrix = presence.matrix()
         if instances.grouped:
-            matrix, counts = _within_examples(presence, instances)
+            matrix, counts = within_examples(presence, instances)
+        names = presence.names.cast(pl.String)
         kept = np.flatnonzero(counts >= min_count)
-        matrices.append(matrix if len(kept) == len(counts) else matrix[:, kept])
-        names = presence.names.gather(kept).cast(pl.String)
+        kept = kept[names.gather(kept).arg_sort().to_numpy()]
+        matrices.append(matrix[:, kept])
+        names = names.gather(kept)
         table = pl.DataFrame({"feature": names, "count": counts[kept].astype(np.int64)})
         tables.append(table.select(pl.lit(part.family).alias("family"), "feature", "count"))
-    labels, groups = instances.label_codes.astype(np.int64), None
-    if instances.grouped:
-        groups = np.repeat(np.arange(instances.n_examples), 2)
-        labels = np.tile(np.arange(2), instances.n_examples)
+    labels, groups = row_labels(instances)
     return BalanceProblem(
         sparse.hstack(matrices, format="csr"), labels, instances.labels, groups, pl.concat(tables)
     )
 
 
-def _within_examples(
+def row_labels(instances: Instances) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """Return the labels of the rows of a problem, and for examples of two rows each the example of every row."""
+    if not instances.grouped:
+        return instances.label_codes.astype(np.int64), None
+    examples = np.arange(instances.n_examples)
+    return np.tile(np.arange(2), len(examples)), np.repeat(examples, 2)
+
+
+def within_examples(
     presence: Presence, instances: Instances
 ) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
     """Return two rows per example, right and wrong, and how many instances tell something of each feature."""

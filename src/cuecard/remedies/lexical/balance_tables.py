@@ -7,7 +7,8 @@ import polars as pl
 
 from cuecard.features.spoken import spoken_cue
 from cuecard.remedies.lexical.balance_problem import Balanced, BalanceProblem
-from cuecard.stats.entropy_balancing import BalancedWeights, UnbalancedFeature
+from cuecard.stats.arrays import Floats
+from cuecard.stats.entropy_balancing import BalancedWeights, Reason, UnbalancedFeature
 from cuecard.wording import listed, plural
 
 #: A share that is off by more than this is not balanced.
@@ -15,14 +16,13 @@ OFF_TARGET = 1e-4
 NAMED_OPPONENTS = 3
 
 
-def balance_table(balanced: Balanced, problem: BalanceProblem) -> pl.DataFrame:
+def balance_table(problem: BalanceProblem, weights: Floats, target: Floats) -> pl.DataFrame:
     """Return one row per feature of a problem: its label shares with equal weights (before) and with these (after).
 
     `off_before` and `off_after` are the paper's label balance: the mean over labels of |share − target|.
     """
-    target = balanced.target
-    before = problem.shares(np.ones(len(balanced.weights)))
-    after = problem.shares(balanced.weights)
+    before = problem.shares(np.ones(len(weights)))
+    after = problem.shares(weights)
     columns = {
         "constrained": problem.with_every_label(),
         "off_before": np.abs(before - target).mean(axis=1),
@@ -63,13 +63,14 @@ def unbalanced_table(balanced: Balanced) -> pl.DataFrame:
 
 
 def _unbalanced(balanced: Balanced) -> tuple[UnbalancedFeature, ...]:
-    if isinstance(balanced.solution, BalancedWeights):
+    if isinstance(balanced.solution, BalancedWeights) and balanced.fitted_on is None:
         return balanced.solution.unbalanced
     off = np.abs(balanced.problem.shares(balanced.weights) - balanced.target).max(axis=1)
     everywhere = balanced.problem.with_every_label()
+    missed: Reason = "not reached" if balanced.fitted_on is None else "sampled"
     return tuple(
         UnbalancedFeature(
-            int(j), "not reached" if everywhere[j] else "absent label", float(off[j]), certificate=None
+            int(j), (missed if everywhere[j] else "absent label"), float(off[j]), certificate=None
         )
         for j in np.flatnonzero((off > OFF_TARGET) | ~everywhere)
     )

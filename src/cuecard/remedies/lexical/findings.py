@@ -16,6 +16,7 @@ _REASONS = {
     "max_weight": "impossible to balance with the limit --max-weight",
     "ridge": "balanced approximately, because of --ridge or --min-ess",
     "softened": "balanced approximately, because exact balance would leave a very small effective sample size",
+    "sampled": "balanced on the random sample that the weights are estimated on, not exactly on all examples",
     "not reached": "not balanced when the solver stopped",
 }
 

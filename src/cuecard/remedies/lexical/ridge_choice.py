@@ -29,7 +29,7 @@ def held_out(
     """Return Err on held-out halves of the examples for several ridges, that of the weights among them."""
     ridges = RIDGES if ridge is None else sorted({*RIDGES, ridge})
     return held_out_balance(
-        problem.matrix,
+        problem.matrix_in_memory,
         problem.labels,
         target="uniform" if problem.groups is not None else target,
         ridges=ridges,

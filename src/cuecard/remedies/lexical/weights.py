@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from cuecard.analysis import About, MeasureKind, Result
 from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
+from cuecard.engines import Stream
 from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
 from cuecard.remedies.lexical.balance_problem import (
@@ -22,10 +23,11 @@ from cuecard.remedies.lexical.balance_problem import (
     check_enough,
 )
 from cuecard.remedies.lexical.balance_tables import balance_table, unbalanced_table
-from cuecard.remedies.lexical.findings import lexical_findings, otherwise_counted
-from cuecard.remedies.lexical.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
+from cuecard.remedies.lexical.findings import lexical_findings
+from cuecard.remedies.lexical.held_out import random_ngrams, strongest_words
 from cuecard.remedies.lexical.like_audit import FOLLOWED, options_like_cues
 from cuecard.remedies.lexical.measures import KINDS, lexical_measures
+from cuecard.remedies.lexical.parts import FeaturesInParts, drawn_examples, sampled_examples
 from cuecard.remedies.lexical.ridge_choice import (
     CROSS_VALIDATED,
     held_out,
@@ -33,7 +35,8 @@ from cuecard.remedies.lexical.ridge_choice import (
     held_out_summary,
     held_out_table,
 )
-from cuecard.remedies.reaudit import Reaudit, reaudit
+from cuecard.remedies.lexical.summary import lexical_summary
+from cuecard.remedies.reaudit import reaudit
 from cuecard.remedies.refitted_null import DRAWS
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.arrays import Floats
@@ -44,7 +47,6 @@ from cuecard.stats.entropy_balancing import (
     entropy_balance,
     softmax_weights,
 )
-from cuecard.stats.weighted import effective_sample_share
 from cuecard.text import Encoded, Scope, encode, language_of, suggested_tokeniser
 from cuecard.text.annotate import Backend
 
@@ -54,7 +56,6 @@ NGRAM_FAMILIES = ("word", "bigram", "trigram", "4-gram")
 SIGNIFICANT = "significant"
 MIN_COUNT = 100
 AUDIT_MIN_COUNT = 5
-QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 #: Ridges that show what softer constraints would buy.
 TRADE_OFF = (1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
@@ -149,29 +150,47 @@ class LexicalWeights:
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
         return [*(FAMILIES.get(name)() for name in names), *own]
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether a dataset that is gone through in parts can be balanced with these options."""
+        significant = SIGNIFICANT in (self.features or ())
+        return self.solver == "entropy" and not significant and set(chosen_audits(self.reaudit)) <= {"cues"}
+
     def run(self, data: Instances) -> Result:
         """Return the weights of the training examples with everything needed to judge them."""
-        train = data.train
-        balanced = self.balance(train)
+        return self.result(self.balance(data.train))
+
+    def run_stream(self, stream: Stream, most: int | None = None) -> tuple[Result, Floats]:
+        """Return what `run` returns, of a dataset that is gone through in pieces, and the weights of all examples.
+
+        Of more than `most` training examples, the multipliers are estimated on that many random ones.
+        """
+        balanced = self.balance_in_parts(stream, most)
+        return self.result(balanced), balanced.weights
+
+    def result(self, balanced: Balanced) -> Result:
+        """Return the weights with everything needed to judge them."""
+        train, weights = balanced.encoded.instances, balanced.weights_of_encoded
         names = chosen_audits(self.reaudit)
         again = (
-            reaudit(balanced.encoded, balanced.weights, [f.name for f in self.families()], self.regex)
+            reaudit(balanced.encoded, weights, [f.name for f in self.families()], self.regex)
             if "cues" in names
             else None
         )
         others = audits_before_and_after(
             train,
-            balanced.weights,
+            weights,
             [name for name in names if name != "cues"],
             remake=lambda shuffled: self.balance(shuffled).weights,
             shuffles=self.shuffles,
             seed=self.seed,
         )
         strongest = strongest_words(balanced.encoded)
-        summary = self._summary(balanced, strongest, again)
+        summary = lexical_summary(balanced, strongest, again, self.seed)
+        summary["min_count"] = self._smallest_count()
         tables = {
-            "balance": balance_table(balanced, balanced.problem),
-            "strongest_words": balance_table(balanced, strongest),
+            "balance": balance_table(balanced.problem, balanced.weights, balanced.target),
+            "strongest_words": balance_table(strongest, weights, balanced.target),
             "unbalanced": unbalanced_table(balanced),
         }
         if self.trade_off and self.solver == "entropy":
@@ -184,14 +203,15 @@ class LexicalWeights:
         reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
         summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
         findings = [*lexical_findings(summary), *others.findings(self.name)]
-        if self.held_out and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
+        # Weights of a half of a sample say little about those of all examples.
+        measured = self.held_out and (balanced.sample is None or balanced.held_out is not None)
+        if measured and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
             ridge = balanced.solution.ridge
-            judged = balanced.held_out or self._held_out(balanced.problem, ridge)
+            judged = balanced.held_out or self._judged_ridges(balanced.problem, ridge)
             tables["held_out"] = held_out_table(judged)
             summary["held_out"] = held_out_summary(judged, ridge)
             findings.insert(1, held_out_finding(summary["held_out"], chosen=balanced.held_out is not None))
-        weights = example_weights(train, balanced.weights)
-        return Result(summary, tables, findings, weights, lexical_measures(summary))
+        return Result(summary, tables, findings, example_weights(train, weights), lexical_measures(summary))
 
     def balance(self, train: Instances) -> Balanced:
         """Return the weights of the examples of a train split."""
@@ -202,7 +222,7 @@ class LexicalWeights:
         features, skipped = self._candidates(encoded)
         problem = balance_problem(features, train)
         check_enough(problem, min(part.min_count for part in features))
-        judged = self._held_out(problem, None) if isinstance(self.ridge, str) else None
+        judged = self._judged_ridges(problem, None) if isinstance(self.ridge, str) else None
         solution = self._solve(problem, judged.best if judged else float(self.ridge), self.min_ess)
         weights = problem.example_weights(solution.weights)
         target = (
@@ -214,7 +234,33 @@ class LexicalWeights:
         )
         return Balanced(weights, target, problem, solution, encoded, skipped, judged)
 
-    def _held_out(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
+    def balance_in_parts(self, stream: Stream, most: int | None = None) -> Balanced:
+        """Return the weights of the training examples of a dataset that is gone through in pieces."""
+        data, sample = stream.without_units, stream.sample.train
+        _check_labels(data.train)
+        settled = replace(self, language=self.language or language_of(data))
+        encoded = settled.encode(sample)
+        in_parts = FeaturesInParts(stream, settled.encode, self.families(), self._smallest_count())
+        problem, n = in_parts.problem(), data.train.n_examples
+        check_enough(problem, in_parts.min_count)
+        drawn = sampled_examples(stream) if sample.n_examples < n else None
+        judged = self._judged_ridges(problem.some(drawn), None) if isinstance(self.ridge, str) else None
+        # A ridge is a prior on the multipliers, so its size goes with 1 / rows.
+        ridge = judged.best * sample.n_examples / n if judged else float(self.ridge)
+        fitted = problem if most is None or n <= most else problem.some(drawn_examples(stream, most))
+        if fitted is not problem and self.trade_off:
+            raise UsageError("--trade-off needs more memory than is allowed: allow more with --memory.")
+        solution = self._solve(fitted, ridge, self.min_ess)
+        assert isinstance(solution, BalancedWeights)  # the other solver does not go in parts
+        weights = solution.weights
+        if fitted is not problem:
+            weights = problem.tilted(solution.multipliers, self.max_weight)
+        return Balanced(
+            problem.example_weights(weights), solution.target, problem, solution, encoded, in_parts.skipped, judged,
+            sample=drawn, fitted_on=None if fitted is problem else most,
+        )  # fmt: skip
+
+    def _judged_ridges(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
         try:
             return held_out(
                 problem, target=self.target, ridge=ridge, max_weight=self.max_weight, seed=self.seed
@@ -293,75 +339,11 @@ class LexicalWeights:
         rows = []
         for ridge, outcome in sorted((solved | {solution.ridge: solution}).items()):
             weights = balanced.problem.example_weights(outcome.weights)
-            held_out = bigrams.err(weights, balanced.target)
+            own = weights if balanced.sample is None else weights[balanced.sample]
+            held_out = bigrams.err(own, balanced.target)
             rows.append((ridge, outcome.err_after, held_out, outcome.ess, float(weights.max())))
         columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
-
-    def _summary(
-        self, balanced: Balanced, strongest: BalanceProblem, again: Reaudit | None
-    ) -> dict[str, Any]:
-        solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
-        encoded = balanced.encoded
-        constrained = problem.with_every_label()
-        judged = {
-            "constrained": problem.only(constrained),
-            "strongest_words": strongest,
-            "random_bigrams": random_ngrams(balanced.encoded, 2, problem.features["feature"], self.seed),
-            "random_trigrams": random_ngrams(balanced.encoded, 3, problem.features["feature"], self.seed),
-        }
-        equal = np.ones(len(weights))
-        by_family = problem.features.filter(pl.Series(constrained))["family"].value_counts()
-        summary: dict[str, Any] = {
-            "features": problem.features.height,
-            "constrained": int(constrained.sum()),
-            "families": dict(by_family.sort("family").iter_rows()),
-            "skipped": balanced.skipped,
-            "examples": len(weights),
-            "ess": effective_sample_share(weights),
-            "max_weight": float(weights.max()),
-            "quantiles": dict(
-                zip(map(str, QUANTILES), np.quantile(weights, QUANTILES).tolist(), strict=True)
-            ),
-            "histogram": _histogram(weights),
-            "err": {
-                name: {
-                    "features": part.features.height,
-                    "before": part.err(equal, balanced.target),
-                    "after": part.err(weights, balanced.target),
-                    "chance_before": self._chance(name, part, equal, balanced.target),
-                    "chance_after": self._chance(name, part, weights, balanced.target),
-                }
-                for name, part in judged.items()
-            },
-            "target": dict(zip(problem.label_names, balanced.target.tolist(), strict=True)),
-            "iterations": solution.iterations,
-            "converged": solution.converged,
-            "tokens": encoded.tokeniser,
-            "language": encoded.language,
-            "scope": encoded.scope,
-            "min_count": self._smallest_count(),
-            "cues": None
-            if again is None
-            else again.summary
-            | {"counted": otherwise_counted(encoded.scope, encoded.tokeniser, encoded.language)},
-        }
-        if isinstance(solution, BalancedWeights):
-            summary |= {
-                "ridge": solution.ridge,
-                "largest_residual": solution.largest_residual,
-                "duality_gap": solution.duality_gap,
-                "divergence": solution.divergence,
-            }
-        if problem.groups is None:
-            shares = np.bincount(problem.labels, weights=weights) / weights.sum()
-            summary["label_shares"] = dict(zip(problem.label_names, shares.tolist(), strict=True))
-        return summary
-
-    def _chance(self, name: str, part: BalanceProblem, weights: Floats, target: Floats) -> float | None:
-        if name.startswith("random_"):
-            return chance_err_of_ngrams(part, weights, target, self.seed)
-        return part.chance_err(weights, target)
 
 
 def example_weights(train: Instances, weights: Floats) -> pl.DataFrame:
@@ -381,14 +363,3 @@ def _check_labels(train: Instances) -> None:
             f"{train.name}: {problem}, so no weights can balance the labels; choose another label column with "
             "--columns label=NAME, or give rows of every label."
         )
-
-
-def _histogram(weights: Floats) -> list[dict[str, float]]:
-    """Return bins of equal width in log weight, from the lightest to the heaviest."""
-    low = max(float(weights.min()), 1e-3)
-    edges = np.geomspace(low, max(float(weights.max()), low * 1.001), 41)
-    counts, _ = np.histogram(np.clip(weights, edges[0], edges[-1]), bins=edges)
-    return [
-        {"from": float(a), "to": float(b), "examples": int(n)}
-        for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]

@@ -1,6 +1,11 @@
 """Instance weights under which no feature predicts the label, as close to uniform as possible."""
 
-from cuecard.stats.entropy_balancing.balance import BalancedWeights, UnbalancedFeature, entropy_balance
+from cuecard.stats.entropy_balancing.balance import (
+    BalancedWeights,
+    Reason,
+    UnbalancedFeature,
+    entropy_balance,
+)
 from cuecard.stats.entropy_balancing.certificates import Certificate
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
@@ -10,6 +15,7 @@ from cuecard.stats.entropy_balancing.constraints import (
 )
 from cuecard.stats.entropy_balancing.held_out import RIDGES, HeldOut, held_out_balance
 from cuecard.stats.entropy_balancing.softmax import SoftmaxWeights, softmax_weights
+from cuecard.stats.entropy_balancing.stored import StoredFeatures, tilted_weights
 
 __all__ = [
     "RIDGES",
@@ -17,7 +23,9 @@ __all__ = [
     "Certificate",
     "HeldOut",
     "LabelledFeatures",
+    "Reason",
     "SoftmaxWeights",
+    "StoredFeatures",
     "Target",
     "UnbalancedFeature",
     "entropy_balance",
@@ -25,4 +33,5 @@ __all__ = [
     "held_out_balance",
     "share_residuals",
     "softmax_weights",
+    "tilted_weights",
 ]

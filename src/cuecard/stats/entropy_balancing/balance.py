@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,13 @@ from cuecard.stats.entropy_balancing.search import (
 )
 from cuecard.stats.weighted import effective_sample_share
 
-__all__ = ["BalancedWeights", "UnbalancedFeature", "entropy_balance"]
+__all__ = ["BalancedWeights", "Reason", "UnbalancedFeature", "entropy_balance"]
 
 _QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+Reason: TypeAlias = Literal[
+    "absent label", "conflict", "boundary", "max_weight", "ridge", "softened", "not reached", "sampled"
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class UnbalancedFeature:
     """A feature whose label shares stay off target, and why."""
 
     feature: int
-    reason: Literal["absent label", "conflict", "boundary", "max_weight", "ridge", "softened", "not reached"]
+    reason: Reason
     residual: float
     """Largest |q(label | feature) − target| left."""
     certificate: Certificate | None
@@ -100,10 +104,10 @@ def entropy_balance(
     """Weights closest to the base (in KL) under which each feature's label shares equal the target.
 
     ``features`` is a sparse instances × features matrix (binary, or not negative), or `LabelledFeatures` of these
-    labels; ``labels`` are codes from zero. ``ridge`` > 0 makes all constraints soft. ``max_weight`` bounds every weight (mean one). ``min_ess``
-    raises the ridge until the effective sample size reaches it. Rows with the same value in ``groups`` share
-    one weight. ``balance_labels`` also holds the label shares over all instances to the target: features
-    alone leave the instances that have none of them free. ``tolerance`` bounds
+    labels; ``labels`` are codes from zero. ``ridge`` > 0 makes all constraints soft. ``max_weight`` bounds every
+    weight (mean one). ``min_ess`` raises the ridge until the effective sample size reaches it. Rows with the same
+    value in ``groups`` share one weight. ``balance_labels`` also holds the label shares over all instances to the
+    target: features alone leave the instances that have none of them free. ``tolerance`` bounds
     |q(label | feature) − target| for every feature and label; ``stop_at_err`` is content with their mean.
 
     A feature that never occurs with some label cannot be balanced: it is left out and listed with its proof.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
 import numpy as np
 import numpy.typing as npt
 
