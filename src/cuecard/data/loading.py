@@ -39,7 +39,7 @@ from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 
 #: Extra column in which instances carry the number of their row while they are made.
-_ROW = "cuecard_row"
+ROW = "cuecard_row"
 
 
 def load(
@@ -183,15 +183,15 @@ def load_rows(
     raws = {split: wishes.cut(table.flat()) for split, table in tables.items()}
     called = name or dataset_name(train, preset)
     named = {"test"} if test is not None else ()
-    data = _instances(raws, wishes, called, named=named, row_column=_ROW, max_skipped=max_skipped)
+    data = _instances(raws, wishes, called, named=named, row_column=ROW, max_skipped=max_skipped)
     data = data.clustered_by(cluster) if cluster is not None else data
     if holdout is not None:
         from cuecard.data.splits.holdout import hold_out
 
         data = hold_out(data, holdout, seed=seed)
-    numbers = data.table[_ROW].to_numpy()
+    numbers = data.table[ROW].to_numpy()
     frames = {split: table.frame for split, table in tables.items()}
-    return LoadedRows(replace(data, table=data.table.drop(_ROW)), frames, numbers)
+    return LoadedRows(replace(data, table=data.table.drop(ROW)), frames, numbers)
 
 
 def _check_holdout(holdout: float | None, raws: Collection[str]) -> None:

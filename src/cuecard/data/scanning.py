@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from cuecard.data.files.paths import shown
-from cuecard.data.files.raw import RawTable, named_files
+from cuecard.data.files.raw import RawTable, named_files, stacked_schema
 from cuecard.data.files.reading import OnError
 from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, which_files, without_preset
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
@@ -20,10 +21,11 @@ from cuecard.data.layout.labels import label_texts
 from cuecard.data.layout.scheme import Scheme, Wishes, columns_of, learn
 from cuecard.data.layout.shaping import shape
 from cuecard.data.layout.thresholds import Threshold
-from cuecard.data.loading import dataset_name, load_report
-from cuecard.data.partitions import Chunk, chunks_of, parts_of
+from cuecard.data.loading import ROW, dataset_name, load_report
+from cuecard.data.partitions import Chunk, chunks_of, parts_as_they_are, parts_of
 from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
+from cuecard.stats.arrays import Ints
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,12 @@ class Scan:
         return sum(raw.n_read for raw in self._raw(chunks[0]))
 
     def _raw(self, chunk: Chunk) -> Iterator[RawTable]:
-        return parts_of(
+        return (table.flat() for table in self._tables(chunk))
+
+    def _tables(self, chunk: Chunk, rows: int | None = None) -> Iterator[RawTable]:
+        return parts_as_they_are(
             chunk.path,
-            rows=self.rows,
+            rows=rows or self.rows,
             on_error=self.wishes.on_error,
             header=self.header,
             groups=chunk.groups,
@@ -109,6 +114,28 @@ class Scan:
             yield Instances(shaped.table, self.task, self.labels, self.name, report)
         if empty:
             yield replace(none, report=LoadReport(recognised=scheme.columns.described()))
+
+    def train_rows(self) -> Iterator[tuple[pl.DataFrame, Ints]]:
+        """Yield the training rows as they are, and which of them are examples, in the order of these."""
+        scheme = self.schemes["train"]
+        for piece in self.pieces:
+            for table in self._tables(piece.chunk) if piece.split == "train" else ():
+                if table.frame.height:
+                    raw = _complete(self.wishes.cut(table.flat()), scheme.columns).numbered(ROW)
+                    shaped = shape(raw, piece.split, scheme, start=piece.start)
+                    yield table.frame, np.unique(shaped.table[ROW].to_numpy())
+
+    def row_schema(self) -> pl.Schema:
+        """Return the columns of the training rows as they are; of parquet files, nothing but these is read."""
+        empty: dict[tuple[tuple[str, pl.DataType], ...], pl.DataFrame] = {}
+        for path in self.paths["train"]:
+            typed = path.suffix == ".parquet"
+            for table in self._tables(Chunk(path), rows=1 if typed else self.rows):
+                if table.frame.height:
+                    empty.setdefault(tuple(table.frame.schema.items()), table.frame.clear())
+                    if typed:
+                        break
+        return stacked_schema(list(empty.values()))
 
     def __iter__(self) -> Iterator[Instances]:
         for split in self.paths:

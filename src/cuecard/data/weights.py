@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -106,16 +106,16 @@ def rows_with_weights(
     `weights` are those of the training examples. A row without an example, because it has no label or was skipped, has
     weight 0: a weighted loss ignores it and a weighted sampler never draws it.
     """
-    check_new_column(loaded.rows, column)
+    check_new_column(loaded.rows.columns, column)
     first = np.flatnonzero(np.diff(loaded.data.train.example_codes, prepend=-1))
     of_rows = np.zeros(loaded.rows.height)
     of_rows[loaded.numbers[first]] = weights
     return loaded.rows.with_columns(pl.Series(column, of_rows))
 
 
-def check_new_column(rows: pl.DataFrame, column: str) -> None:
+def check_new_column(columns: Collection[str], column: str) -> None:
     """Raise if the rows have a column of that name already."""
-    if column in rows.columns:
+    if column in columns:
         raise InputError(
             f"The rows already have a column {column!r}: choose another name with --weight-column."
         )
@@ -141,13 +141,17 @@ def check_not_read(path: Path, data: Instances) -> None:
 
 def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContextManager[Staged]:
     """Have rows written beside their place; the file takes it after the body, unless that raises."""
-    nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
+    check_storable(rows.schema, path, kind)
+    return staged_file(path, row_writer(rows, kind))
+
+
+def check_storable(schema: pl.Schema, path: Path, kind: Format) -> None:
+    """Raise if a format cannot store a column."""
+    nested = [name for name, dtype in schema.items() if dtype.is_nested()]
     if nested and kind in ("csv", "tsv"):
         raise UsageError(
             f"Column {nested[0]!r} holds lists, which {path.name} cannot store: write a .parquet or .jsonl file."
         )
-
-    return staged_file(path, row_writer(rows, kind))
 
 
 def row_writer(rows: pl.DataFrame, kind: Format) -> Callable[[Path], None]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.data.files.sources import Source
-from cuecard.data.loading import load_rows
-from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, staged_rows
+from cuecard.data.loading import Unread, load_rows
+from cuecard.data.row_files import RowsTarget, weighted_parts, weighted_schema
+from cuecard.data.weights import check_new_column, check_storable, rows_with_weights, staged_rows
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.choosing.like_card import options_like
@@ -24,6 +26,8 @@ from cuecard.run.choosing.selection import check_objects, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, Progress, loaded, require_done, run_analyses
+from cuecard.run.streaming import Budget, budget_of, scan_within
+from cuecard.run.weighting_in_parts import goes_in_parts, weighted_scan, weights_in_parts
 from cuecard.writing import Staged
 
 
@@ -41,6 +45,7 @@ def debias(
     *,
     test: Source | None = None,
     like: Card | str | Path | None = None,
+    memory: str | int | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
@@ -55,11 +60,18 @@ def debias(
         test: the test split, where `data` is a file or a table.
         like: the card of an audit, or its folder: balance what its cue audit found, with the audit's tokens, scope,
             families and smallest count; `options` go before.
+        memory: how much memory it may take, such as "4GB"; half of what is free by default. A dataset of files that
+            does not fit is gone through in parts, with the same weights.
         progress: called with the remedy's title; returns a context manager it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the remedy, such as ``ngrams=2`` or ``min_count=50``.
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
+    budget = budget_of(memory, "local")
+    unread = Unread(data, {"test": test}) if isinstance(data, str | Path) else data
+    if isinstance(unread, Unread) and goes_in_parts(unread, remedy, budget):
+        weighted = weights_in_parts(unread, remedy, budget, progress=progress, command=command)
+        return Debiased(weighted.weights, weighted.card)
     data = loaded(data, test)
     check_labels(data)
     card = run_analyses(data, [remedy], progress=progress, command=command)
@@ -76,6 +88,7 @@ def debias_file(
     *,
     weight_column: str = "weight",
     like: Card | str | Path | None = None,
+    memory: str | int | None = None,
     reading: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     command: str = "",
@@ -85,11 +98,13 @@ def debias_file(
     """Write the rows of a file as they stand, with a column of weights, and return the weights with their card.
 
     Args:
-        train: the rows, as `cuecard.load` takes them; they are read once.
-        out: the file to write, whole or not at all (.parquet, .csv, .tsv or .jsonl).
+        train: the rows, as `cuecard.load` takes them.
+        out: the file to write (.parquet, .csv, .tsv or .jsonl), or without an extension a folder of parquet files,
+            whole or not at all.
         method: the remedy, as in `debias`.
         weight_column: what the column of weights is called; the rows must not have it yet.
         like: the card of an audit whose settings to take, as in `debias`.
+        memory: how much memory it may take, as in `debias`; rows that do not fit are written part by part.
         reading: how to read the rows: task, columns, labels, on_error as `cuecard.load` takes them.
         progress: called with what is done; returns a context manager it is done in.
         command: what the user typed, for the card's provenance.
@@ -98,17 +113,63 @@ def debias_file(
         options: parameters of the remedy.
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
-    kind = check_writable(out, [train])
-    with progress("Reading") if progress else nullcontext():
-        read = load_rows(train, **(reading or {}))
-    check_new_column(read.rows, weight_column)
-    debiased = debias(read.data, remedy, progress=progress, command=command)
-    weighted = rows_with_weights(read, debiased.weights, column=weight_column)
+    target = RowsTarget.checked(out, [train])
+    budget = budget_of(memory, "local")
+    unread = Unread(train, reading or {})
+    weighted = _weighted_in_parts if goes_in_parts(unread, remedy, budget) else _weighted_in_memory
     with (
-        staged_rows(weighted, out, kind) as rows,
-        alongside(debiased.card, rows) if alongside else nullcontext(),
+        weighted(unread, remedy, budget, target, weight_column, progress, command) as (debiased, rows),
+        rows as staged,
+        alongside(debiased.card, staged) if alongside else nullcontext(),
     ):
         return debiased
+
+
+#: Weights with their card, and the rows with these, to be staged.
+Weighted = tuple[Debiased, AbstractContextManager[Staged]]
+
+
+@contextmanager
+def _weighted_in_memory(
+    unread: Unread,
+    remedy: Analysis,
+    _budget: Budget,
+    target: RowsTarget,
+    column: str,
+    progress: Progress | None,
+    command: str,
+) -> Iterator[Weighted]:
+    with progress("Reading") if progress else nullcontext():
+        read = load_rows(unread.train, **unread.options)
+    check_new_column(read.rows.columns, column)
+    debiased = debias(read.data, remedy, progress=progress, command=command)
+    rows = rows_with_weights(read, debiased.weights, column=column)
+    if target.folder:
+        yield debiased, target.staged(lambda: [rows], rows.schema)
+    else:
+        yield debiased, staged_rows(rows, target.path, target.kind)
+
+
+@contextmanager
+def _weighted_in_parts(
+    unread: Unread,
+    remedy: Analysis,
+    budget: Budget,
+    target: RowsTarget,
+    column: str,
+    progress: Progress | None,
+    command: str,
+) -> Iterator[Weighted]:
+    scan = scan_within(unread, budget)
+    schema = weighted_schema(scan.row_schema(), column)
+    check_storable(schema, target.path, target.kind)
+    with weighted_scan(scan, remedy, budget, progress=progress, command=command) as weighted:
+
+        def rows() -> Iterator[pl.DataFrame]:
+            with progress("Rows with weights") if progress else nullcontext():
+                yield from weighted_parts(scan, weighted.weights, schema)
+
+        yield Debiased(weighted.weights, weighted.card), target.staged(rows, schema)
 
 
 def _with_card(

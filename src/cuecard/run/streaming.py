@@ -122,8 +122,8 @@ def audit_in_pieces(
     with the pieces that are not done.
     """
     mapping = budget.mapping
-    scanned = _scan(unread, budget)
-    with _store(scanned, selected, seed, cache=cache) as store:
+    scanned = scan_within(unread, budget)
+    with store_of(scanned, selected, seed, cache=cache) as store:
         stream = Stream(scanned, store, mapping, seed, progress)
         data = stream.data
         check_labels(data)
@@ -134,7 +134,7 @@ def audit_in_pieces(
         answers: dict[int, Answer] = {}
         # Those that declare `parallel` come first, as in memory: what one of them learned, another one may use.
         for i, one in sorted(enumerate(selected), key=lambda item: not getattr(item[1], "parallel", False)):
-            streams = _sees_all(one) and _fits(one, len(data), budget)
+            streams = sees_all(one) and _fits(one, len(data), budget)
 
             def run(one: Any = one, streams: bool = streams) -> Result:
                 result: Result = one.run_stream(stream) if streams else one.run(sample)
@@ -149,11 +149,16 @@ def audit_in_pieces(
         titles = [one.section.title for one in told_in_order if one.section.sampled]
         notes = [] if whole else [_note(sampled, titles)]
         card = card_of(data, told_in_order, rows=sample, command=command, notes=notes)
-        card.provenance.engine = f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
+        card.provenance.engine = engine_of(scanned, budget)
         return card
 
 
-def _sees_all(audit: Analysis) -> bool:
+def engine_of(scanned: Scan, budget: Budget) -> str:
+    """Return where a dataset was gone through, and in how many parts, as the card says it."""
+    return f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
+
+
+def sees_all(audit: Analysis) -> bool:
     """Return whether an audit sees all examples of a dataset in pieces, with the options it has."""
     return hasattr(audit, "run_stream") and bool(getattr(audit, "in_parts", True))
 
@@ -182,7 +187,8 @@ def _with_sampled_examples(result: Result, stream: Stream) -> Result:
     )
 
 
-def _scan(unread: Unread, budget: Budget) -> Scan:
+def scan_within(unread: Unread, budget: Budget) -> Scan:
+    """Return the dataset in parts of as many rows as the memory allows."""
     options = {name: value for name, value in unread.options.items() if name not in (*_WHOLE, "seed")}
     first = scan(unread.train, rows=MOST_ROWS, **options)
     per_row = max(1, text_bytes(first.paths["train"][:1]) // max(1, _rows_of(first)))
@@ -214,9 +220,9 @@ def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
 
 
 @contextmanager
-def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
+def store_of(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
     """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
-    audits = [one for one in selected if _sees_all(one)]
+    audits = [one for one in selected if sees_all(one)]
     # The key has no code of families that a user or another package has written.
     place = None if not cache or any(map(_has_foreign_code, audits)) else _kept(scanned, audits, seed)
     if place is None:

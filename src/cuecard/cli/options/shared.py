@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cuecard.cli.help import MODELS, OUTPUT, WEIGHTS
+from cuecard.cli.help import DATA, MODELS, OUTPUT, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.groups import option
@@ -86,6 +86,15 @@ ChartOption = Annotated[
 NoCacheOption = Annotated[
     bool,
     option("--no-cache", "Retrain models: neither read nor write the cache.", panel=MODELS),
+]
+MemoryOption = Annotated[
+    str | None,
+    option(
+        "--memory",
+        "SIZE",
+        "Memory to use at most, such as 4GB; a larger dataset is read in parts. Default: half of what is free.",
+        panel=DATA,
+    ),
 ]
 SettingsOption = Annotated[
     list[str] | None,

@@ -13,6 +13,7 @@ from cuecard.cli.options.features import ClusterOptions, Features
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
     CardOutput,
+    MemoryOption,
     NoCacheOption,
     OnlyOption,
     OutOption,
@@ -92,15 +93,7 @@ def audit(
         ),
     ] = None,
     no_cache: NoCacheOption = False,
-    memory: Annotated[
-        str | None,
-        option(
-            "--memory",
-            "SIZE",
-            "Memory to use at most, such as 4GB; a larger dataset is read in parts. Default: half of what is free.",
-            panel=DATA,
-        ),
-    ] = None,
+    memory: MemoryOption = None,
     engine: Annotated[
         Literal["local", "ray"] | None,
         option(

@@ -16,6 +16,7 @@ from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
     CardOutput,
     MaxWeightOption,
+    MemoryOption,
     SeedOption,
     SettingsOption,
     names_of,
@@ -40,6 +41,8 @@ Examples:
 
 `cuecard debias pairs.parquet --method neutral --max-weight 20 --set neutral.trees=500 --out weighted.parquet`
 
+`cuecard debias 'shards/*.parquet' --memory 4GB --out weighted` (larger than memory)
+
 `cuecard audit weighted.parquet --weights weight` (audit again with the weights)
 """
 
@@ -51,7 +54,11 @@ def debias(
     output: CardOutput,
     out: Annotated[
         Path,
-        required_out("FILE", "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl)."),
+        required_out(
+            "FILE",
+            "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl; without an extension, a folder "
+            "of parquet files).",
+        ),
     ],
     method: Annotated[
         str,
@@ -165,6 +172,7 @@ def debias(
     weight_column: Annotated[
         str, option("--weight-column", "NAME", "Name of the new column of weights.", panel=WEIGHTS)
     ] = "weight",
+    memory: MemoryOption = None,
 ) -> None:
     """Reweight the examples of a training set so that its shortcuts no longer predict the label.
 
@@ -196,6 +204,7 @@ def debias(
         method,
         weight_column=weight_column,
         like=card,
+        memory=memory,
         reading=rows.files | rows.reading,
         progress=output.progress,
         command=typed_command(),

@@ -157,6 +157,26 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
     )
 
 
+def stacked_schema(frames: Sequence[pl.DataFrame]) -> pl.Schema:
+    """Return the columns that tables have when they stand one after another."""
+    return pl.concat(alike(frames), how="diagonal_relaxed").schema if len(frames) > 1 else frames[0].schema
+
+
+def as_stacked(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """Return a table in the columns that it has among others."""
+    columns = [
+        pl.repeat(None, frame.height, dtype=dtype, eager=True).alias(name)
+        if name not in frame.columns
+        else frame[name]
+        if frame.schema[name] == dtype
+        else as_text(frame[name])
+        if dtype == pl.String
+        else frame[name].cast(dtype)
+        for name, dtype in schema.items()
+    ]
+    return pl.DataFrame(columns)
+
+
 def _all_lists(dtype: pl.Struct) -> bool:
     return all(isinstance(field.dtype, pl.List) for field in dtype.fields)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,10 +32,18 @@ def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
     return pl.Series("example_id", raw.numbers_throughout + start).cast(pl.String)
 
 
-def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0) -> Ids:
+def ids_of(
+    raw: RawTable,
+    column: str | None,
+    *,
+    explicit: bool,
+    start: int = 0,
+    unlabelled: Callable[[], pl.Series | None] = lambda: None,
+) -> Ids:
     """Return the ids of all rows; a row whose id is missing is called by its number.
 
-    A recognised column names groups where most rows share their value, or where it is called after a group.
+    Rows without a label are left out later, so that they repeat no id. A recognised column names groups where most
+    rows share their value, or where it is called after a group.
     """
     if column is None:
         return Ids(row_numbers(raw, start))
@@ -43,8 +52,15 @@ def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0)
         values = pl.select(pl.coalesce(values, row_numbers(raw, start))).to_series().alias("example_id")
     if values.n_unique() == len(values):
         return Ids(values)
-    shared = np.asarray(values.is_duplicated())
-    often = len(values) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE
+    left_out = unlabelled()
+    used = pl.repeat(True, len(values), eager=True) if left_out is None else ~left_out
+    own = values.filter(used)
+    if own.n_unique() == len(own):
+        return Ids(values)
+    shared = np.asarray(own.is_duplicated())
+    often = len(own) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE
     if not explicit and (often or normal_name(column) in GROUP_IDS):
         return Ids(row_numbers(raw, start), group=True)
-    return Ids(values, repeated=~values.is_first_distinct())
+    repeated = np.zeros(len(values), dtype=np.bool_)
+    repeated[used.to_numpy()] = ~own.is_first_distinct().to_numpy()
+    return Ids(values, repeated=pl.Series(repeated))

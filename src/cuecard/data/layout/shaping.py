@@ -46,8 +46,14 @@ class Shaped:
 def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
     """Return a raw table as rows of instances; `start` is how many rows of the split earlier files have."""
     columns = scheme.columns
-    ids = ids_of(raw, _id_column(columns), explicit="id" in columns.explicit, start=start)
     parts = _parts(raw, scheme)
+    ids = ids_of(
+        raw,
+        _id_column(columns),
+        explicit="id" in columns.explicit,
+        start=start,
+        unlabelled=lambda: _unlabelled(raw, parts, scheme),
+    )
     problems = list(parts.problems)
     if columns.task != "text":
         problems += text_problems("premise", parts.premise)
@@ -70,8 +76,7 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         repeated = extras.select(pl.all().gather(rows))
         extras = pl.DataFrame([*repeated, *(table[name] for name in parts.beside)])
     else:
-        raw_labels = label_texts(raw.frame[columns.one("label")])
-        table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
+        table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=_labels(raw, scheme))
     table = table.select(COLUMNS).hstack(extras)
     table, dropped = _labelled(table, parts, scheme)
     return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns, empty)
@@ -88,6 +93,19 @@ def group_note(column: str) -> str:
         f"Column {column!r} repeats values, so it is read as a group id and rows are "
         "numbered; to use another id column, type --columns id=OTHER."
     )
+
+
+def _labels(raw: RawTable, scheme: Scheme) -> pl.Series:
+    return scheme.labels.encode(label_texts(raw.frame[scheme.columns.one("label")]))
+
+
+def _unlabelled(raw: RawTable, parts: Parts, scheme: Scheme) -> pl.Series | None:
+    """Return which rows are left out because they have no label or answer; None where all are kept."""
+    if scheme.keep_unlabelled:
+        return None
+    if scheme.columns.task in GROUPED_TASKS:
+        return None if parts.right is None else pl.Series(parts.right < 0)
+    return _labels(raw, scheme).is_null()
 
 
 def _id_column(columns: Columns) -> str | None:

@@ -102,9 +102,9 @@ class BalanceProblem:
 
     def only(self, kept: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> BalanceProblem:
         """Return the problem with some of its features."""
-        which = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
+        which = np.asarray(np.flatnonzero(kept) if kept.dtype == np.bool_ else kept, dtype=np.int64)
         stored = isinstance(self.matrix, StoredFeatures)
-        matrix = self.matrix.only(which) if stored else self.matrix[:, which]
+        matrix = self.matrix.only(which) if stored else self.matrix_in_memory[:, which]
         return replace(self, matrix=matrix, features=self.features[which])
 
     @property

@@ -36,7 +36,8 @@ def strongest_words(encoded: Encoded) -> BalanceProblem:
 def label_z(problem: BalanceProblem) -> npt.NDArray[np.float64]:
     """Return z of every feature and label: against the label's prior, or against chance within examples."""
     if problem.groups is not None:
-        surplus = problem.matrix[::2] - problem.matrix[1::2]
+        matrix = problem.matrix_in_memory
+        surplus = matrix[::2] - matrix[1::2]
         spread = np.sqrt(np.asarray(surplus.multiply(surplus).sum(axis=0)).ravel())
         z = np.asarray(surplus.sum(axis=0)).ravel() / np.maximum(spread, 1e-12)
         return np.column_stack([z, -z])
@@ -79,7 +80,7 @@ def chance_err_of_ngrams(
     if problem.groups is not None or not problem.features.height:
         return None
     rng = np.random.default_rng(seed)
-    by_feature = problem.matrix.tocsc()
+    by_feature = problem.matrix_in_memory.tocsc()
     errors = []
     for j in range(by_feature.shape[1]):
         mass = weights[by_feature.indices[by_feature.indptr[j] : by_feature.indptr[j + 1]]]

@@ -95,6 +95,8 @@ class LexicalWeights:
     measured = staticmethod(lexical_measures)
     follows: ClassVar[str] = FOLLOWED
     options_like = staticmethod(options_like_cues)
+    #: Bytes that are kept of every example where weights are made in parts.
+    row_bytes: ClassVar[int] = 160
 
     features: tuple[str, ...] | None = None
     among: tuple[str, ...] | None = None
@@ -153,8 +155,17 @@ class LexicalWeights:
     @property
     def in_parts(self) -> bool:
         """Whether a dataset that is gone through in parts can be balanced with these options."""
-        significant = SIGNIFICANT in (self.features or ())
-        return self.solver == "entropy" and not significant and set(chosen_audits(self.reaudit)) <= {"cues"}
+        return not self.in_memory_only
+
+    @property
+    def in_memory_only(self) -> tuple[str, ...]:
+        """The options that need the whole dataset in memory."""
+        options = {
+            "--solver softmax": self.solver == "softmax",
+            "--features significant": SIGNIFICANT in (self.features or ()),
+            "--reaudit of other audits than cues": bool({*chosen_audits(self.reaudit)} - {"cues"}),
+        }
+        return tuple(option for option, set_ in options.items() if set_)
 
     def run(self, data: Instances) -> Result:
         """Return the weights of the training examples with everything needed to judge them."""

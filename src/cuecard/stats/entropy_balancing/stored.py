@@ -127,7 +127,7 @@ class _WithConstant(_View):
         super().__init__(of, of.features + 1)
 
     def scores(self, multipliers: Floats) -> Floats:
-        return self.of.scores(multipliers[:-1]) + multipliers[-1][self.labels]
+        return np.asarray(self.of.scores(multipliers[:-1]) + multipliers[-1][self.labels])
 
     def multipliers_of(self, rows: Ints, multipliers: Floats) -> Any:
         indptr, indices, _ = self.of._by_row

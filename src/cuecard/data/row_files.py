@@ -1,0 +1,130 @@
+"""Rows with weights, written part by part: to one file, or to a folder of parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.files.formats import Format
+from cuecard.data.files.raw import as_stacked
+from cuecard.data.scanning import Scan
+from cuecard.data.weights import check_new_column, check_storable, check_writable
+from cuecard.errors import InputError, UsageError
+from cuecard.stats.arrays import Floats
+from cuecard.writing import Staged, check_folder, staged_file
+
+#: Rows of a file in a folder.
+FILE_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class RowsTarget:
+    """Where rows are written: a file of some format, or a folder of parquet files."""
+
+    path: Path
+    kind: Format = "parquet"
+    folder: bool = False
+
+    @classmethod
+    def checked(cls, path: Path, inputs: Iterable[object] = ()) -> RowsTarget:
+        """Return the target that a path names, or raise if rows cannot be written there; no data is read for that.
+
+        A name without an extension is that of a folder, which must be new or empty.
+        """
+        if path.suffix:
+            return cls(path, check_writable(path, inputs))
+        parent = path.absolute().parent
+        if not parent.is_dir():
+            raise InputError(f"The folder {parent} does not exist: create it, or choose another --out.")
+        check_folder(path, inputs=inputs)
+        if path.is_dir() and any(path.iterdir()):
+            raise UsageError(f"The folder {path} is not empty: choose another --out, or delete it first.")
+        return cls(path, folder=True)
+
+    def staged(
+        self, frames: Callable[[], Iterable[pl.DataFrame]], schema: pl.Schema
+    ) -> AbstractContextManager[Staged]:
+        """Have frames of that schema written beside their place; they take it after the body, unless that raises."""
+        check_storable(schema, self.path, self.kind)
+
+        def write(staged: Path) -> None:
+            if self.folder:
+                _write_folder(staged, frames(), schema)
+            else:
+                _write_file(staged, self.kind, frames(), schema)
+
+        return staged_file(self.path, write)
+
+
+def weighted_schema(schema: pl.Schema, column: str) -> pl.Schema:
+    """Return the columns of rows with their weights, or raise if they have a column of that name."""
+    check_new_column(schema, column)
+    return pl.Schema({**schema, column: pl.Float64()})
+
+
+def weighted_parts(scan: Scan, weights: Floats, schema: pl.Schema) -> Iterator[pl.DataFrame]:
+    """Yield the training rows as they are, with the weights of the training examples in the last column of the schema.
+
+    A row without an example, because it has no label or was skipped, has weight 0.
+    """
+    *columns, column = schema.items()
+    done = 0
+    for frame, examples in scan.train_rows():
+        of_rows = np.zeros(frame.height)
+        of_rows[examples] = weights[done : done + len(examples)]
+        done += len(examples)
+        rows = as_stacked(frame, pl.Schema(columns))
+        yield rows.with_columns(pl.Series(column[0], of_rows))
+    if done != len(weights):
+        raise InputError(f"The files of {scan.name} changed while they were read: run the command again.")
+
+
+def _write_folder(folder: Path, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> None:
+    folder.mkdir()
+    for number, parts in groupby(_numbered(frames), lambda item: item[0]):
+        _write_file(folder / f"part-{number:05d}.parquet", "parquet", (part for _, part in parts), schema)
+
+
+def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield frames with the number of their file, cut where it is full."""
+    written = 0
+    for frame in frames:
+        start = 0
+        while start < frame.height:
+            part = frame.slice(start, FILE_ROWS - written % FILE_ROWS)
+            yield written // FILE_ROWS, part
+            start += part.height
+            written += part.height
+
+
+def _write_file(path: Path, kind: Format, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> None:
+    with _appended(path, kind, schema) as append:
+        for frame in frames:
+            append(frame)
+
+
+@contextmanager
+def _appended(path: Path, kind: Format, schema: pl.Schema) -> Iterator[Callable[[pl.DataFrame], object]]:
+    """Yield what appends rows to a new file."""
+    empty = pl.DataFrame(schema=schema)
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        oldest = pl.CompatLevel.oldest()
+        columns = empty.to_arrow(compat_level=oldest).schema
+        with path.open("wb") as opened, pq.ParquetWriter(opened, columns, compression="zstd") as file:
+            yield lambda frame: file.write_table(frame.to_arrow(compat_level=oldest).cast(columns))
+        return
+    with path.open("wb") as opened:
+        separator = "\t" if kind == "tsv" else ","
+        if kind == "jsonl":
+            yield lambda frame: frame.write_ndjson(opened)
+            return
+        empty.write_csv(opened, separator=separator)
+        yield lambda frame: frame.write_csv(opened, separator=separator, include_header=False)
