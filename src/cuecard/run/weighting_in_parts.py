@@ -80,12 +80,14 @@ def _weighted(
 
     told = answer(remedy, data, run=run, progress=progress)
     require_done(told.section)
-    sample = stream.sample
-    notes = []
+    sample, notes = stream.sample, []
+    if fitted_on := told.section.summary.get("fitted_on"):
+        notes.append(
+            f"The weights are estimated on {fitted_on:,} random training examples and applied to all."
+        )
     if sample.n_examples < data.n_examples:
-        n = sample.train.n_examples
-        told.section.sampled = {"train": n}
-        notes.append(_note(n, told.section.summary.get("fitted_on")))
+        told.section.sampled = {"train": sample.train.n_examples}
+        notes.append(_note(sample.train.n_examples))
     card = card_of(data, [told], rows=sample, command=command, notes=notes)
     card.provenance.engine = engine_of(stream.scan, budget)
     return WeightedScan(stream.scan, made[0], card)
@@ -101,15 +103,9 @@ def weights_in_parts(
         return weighted
 
 
-def _note(sampled: int, fitted_on: int | None) -> str:
-    estimated = (
-        ""
-        if fitted_on is None
-        else f" The weights are estimated on {fitted_on:,} random training examples and applied to all."
-    )
+def _note(sampled: int) -> str:
     return (
-        "The dataset does not fit in the memory that is allowed, and is read in parts. Weights, effective sample size "
-        f"and the balance of the chosen features are about all training examples.{estimated} Strongest words, random "
-        f"n-grams and the repeated cue audit are about a random sample of {sampled:,} training examples, and so is the "
-        "table of examples."
+        "The dataset does not fit in the memory that is allowed. Weights, effective sample size and the balance of the "
+        "chosen features are about all training examples; strongest words, random n-grams and the repeated cue audit "
+        f"are about a random sample of {sampled:,} training examples, and so is the table of examples."
     )

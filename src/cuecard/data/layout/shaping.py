@@ -217,8 +217,8 @@ def _labelled(table: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.Dat
     if scheme.keep_unlabelled:
         return table.with_columns(pl.col("label").fill_null(UNLABELLED)), {}
     kept = table.filter(pl.col("label").is_not_null())
-    if scheme.columns.task == "choice":
-        return kept, {"missing answer": table["example_id"].n_unique() - kept["example_id"].n_unique()}
+    if scheme.columns.task == "choice" and parts.right is not None:
+        return kept, {"missing answer": int((parts.right < 0).sum())}
     if scheme.columns.task == "preference" and parts.right is not None:
         ties = int((parts.right == TIE).sum())
         lost = int((parts.right < 0).sum()) - ties

@@ -73,12 +73,21 @@ def prose(text: str, width: int, style: str = "") -> Text:
 
 
 def what_was_read(card: Card) -> list[str]:
-    """Return how the data was understood, and every row that was left out."""
+    """Return how the data was understood, every row that was left out, and whether it was read in parts."""
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
     lines = [f"Task: {data.task}{f'. Columns: {columns}' if columns else ''}."]
     lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
+    where, in_parts, parts = card.provenance.engine.partition(", in ")
+    if in_parts:
+        lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}; {_sampled(card)}.")
     return [*lines, *data.notes]
+
+
+def _sampled(card: Card) -> str:
+    """Return which sections rest on a sample, wholly or in part."""
+    titles = [display_text(section.title) for section in card.sections.values() if section.sampled]
+    return f"on a sample: {', '.join(titles)}" if titles else "every section is about all examples"
 
 
 def figures_line(figures: Sequence[KeyFigure]) -> RenderableType:

@@ -114,7 +114,8 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
     if verb == "debias" and (out := _value(words[2:], ("--out", "-o"))):
         column = _value(words[2:], ("--weight-column",)) or "weight"
         rest = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())[1:]
-        again = ["cuecard", "audit", out, *rest, "--weights", column, "--out", str(Path(out).with_suffix(""))]
+        place = Path(out).with_suffix("") if Path(out).suffix else f"{out.rstrip('/')}-audit"
+        again = ["cuecard", "audit", out, *rest, "--weights", column, "--out", str(place)]
         return [(shlex.join(again), "audit the weighted set")]
     return []
 

@@ -16,6 +16,8 @@ from cuecard.stats.entropy_balancing.dual import Units
 __all__ = ["StoredFeatures", "tilted_weights"]
 
 _NONE = np.zeros(0)
+# Rows whose entries are copied at a time.
+_ROWS = 1 << 20
 
 
 class StoredFeatures(LabelledFeatures):
@@ -72,11 +74,19 @@ class StoredFeatures(LabelledFeatures):
     def some_rows(self, rows: Ints) -> StoredFeatures:
         """The features of some rows, in memory."""
         indptr, indices, values = self._by_row
-        sizes = np.diff(indptr)[rows]
+        sizes = indptr[rows + 1] - indptr[rows]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        entries = np.arange(int(ends[-1])) + np.repeat(indptr[rows] - ends[:-1], sizes)
-        own = None if values is None else values[entries]
-        return StoredFeatures(ends, indices[entries], own, self.labels[rows], self.features, self.label_count)
+        own = np.empty(int(ends[-1]), dtype=indices.dtype)
+        own_values = None if values is None else np.empty(len(own))
+        for start in range(0, len(rows), _ROWS):
+            part = slice(start, min(start + _ROWS, len(rows)))
+            first, last = int(ends[part.start]), int(ends[part.stop])
+            shift = np.repeat(indptr[rows[part]] - ends[:-1][part], sizes[part])
+            entries = np.arange(first, last) + shift
+            own[first:last] = indices[entries]
+            if values is not None and own_values is not None:
+                own_values[first:last] = values[entries]
+        return StoredFeatures(ends, own, own_values, self.labels[rows], self.features, self.label_count)
 
 
 class _View(StoredFeatures):
