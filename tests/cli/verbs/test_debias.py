@@ -307,3 +307,60 @@ def test_strong_cues_are_counted_as_an_audit_of_the_same_features_counts_them(cu
     counts = [re.search(pattern, ran.out) for ran in (weighted, cuecard("audit", train, *same, "--json"))]
     assert all(counts)
     assert int(counts[0][1]) == int(counts[1][1]) > 0
+
+
+def test_rows_larger_than_memory_are_written_to_a_folder_that_can_be_audited(cuecard, rows, train, tmp_path):
+    out = tmp_path / "weighted"
+    ran = cuecard(
+        "debias", train, "--memory", "1KB", "--out", out, "--min-count", 20, "--report", tmp_path / "card"
+    )
+    assert ran.code == 0, ran.err
+    assert "Read in 1 part." in ran.out
+    assert f"cuecard audit {out} --weights weight --out {out}-audit" in " ".join(ran.out.split())
+    assert [path.name for path in out.iterdir()] == ["part-00000.parquet"]
+    in_memory = tmp_path / "weighted.parquet"
+    assert cuecard("debias", train, "--out", in_memory, "--min-count", 20, "--quiet").code == 0
+    assert pl.read_parquet(out).equals(pl.read_parquet(in_memory))
+    assert (tmp_path / "card" / "card.json").is_file()
+    again = cuecard("debias", train, "--out", out, "--min-count", 20)
+    assert again.code == 2
+    assert "is not empty: choose another --out, or delete it first" in again.err
+    audit = cuecard("audit", out, "--weights", "weight", "--only", "overview", "--quiet")
+    assert audit.code == 0, audit.err
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--memory", "much"), "--memory takes a size such as 4GB or 512MB, not 'much'"),
+        (
+            ("--memory", "1KB", "--method", "neutral"),
+            "need the whole dataset in memory: allow more with --memory",
+        ),
+        (("--memory", "1KB", "--solver", "softmax"), "--solver softmax need the whole dataset in memory"),
+        (("--memory", "1KB", "--cluster", "label"), "--cluster needs the whole dataset in memory"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence_and_writes_nothing(cuecard, train, tmp_path, options, reason):
+    ran = cuecard("debias", train, "--out", tmp_path / "weighted", *options)
+    assert ran.code == 2
+    assert reason in ran.err
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "weighted").exists()
+
+
+@pytest.mark.parametrize("name", ["weighted", "weighted.parquet"])
+def test_a_report_that_cannot_be_written_takes_the_rows_in_parts_back(
+    cuecard, train, tmp_path, monkeypatch, name
+):
+    def broken(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("cuecard.writing.folders._move", broken)
+    monkeypatch.setattr("cuecard.writing.folders.exchanged", broken)
+    ran = cuecard(
+        "debias", train, "--memory", "1KB", "--min-count", 20, "--report", tmp_path / "card",
+        "--out", tmp_path / name,
+    )  # fmt: skip
+    assert ran.code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.parquet"]

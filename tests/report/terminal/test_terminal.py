@@ -84,3 +84,12 @@ def test_the_terminal_view_loads_no_chart_library() -> None:
     code = "import sys, cuecard.report.terminal.card; print({'altair', 'vl_convert', 'jinja2'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_dataset_that_was_read_in_parts_says_which_sections_rest_on_a_sample(card: Card) -> None:
+    assert "Read in" not in printed(card)
+    card.provenance.engine = "local, in 6 parts"
+    assert "Read in 6 parts; all sections are about all examples." in printed(card)
+    card.provenance.engine = "ray, in 6 parts"
+    card.sections["cues"].sampled = {"train": 50}
+    assert "Read in 6 parts on a Ray cluster; on a sample: Cues." in printed(card)

@@ -80,14 +80,17 @@ def what_was_read(card: Card) -> list[str]:
     lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
     where, in_parts, parts = card.provenance.engine.partition(", in ")
     if in_parts:
-        lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}; {_sampled(card)}.")
+        lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}{_sampled(card)}.")
     return [*lines, *data.notes]
 
 
 def _sampled(card: Card) -> str:
-    """Return which sections rest on a sample, wholly or in part."""
-    titles = [display_text(section.title) for section in card.sections.values() if section.sampled]
-    return f"on a sample: {', '.join(titles)}" if titles else "every section is about all examples"
+    """Return which sections about the data rest on a sample; weights are always of all examples."""
+    sections = [section for section in card.sections.values() if section.about == "data"]
+    titles = [display_text(section.title) for section in sections if section.sampled]
+    if not sections:
+        return ""
+    return f"; on a sample: {', '.join(titles)}" if titles else "; all sections are about all examples"
 
 
 def figures_line(figures: Sequence[KeyFigure]) -> RenderableType:
