@@ -239,4 +239,8 @@ def _mean_off(residuals: Floats) -> float:
 
 def _divergence(q: Floats, base: Floats) -> float:
     positive = q > 0
-    return float(np.sum(q[positive] * np.log(q[positive] / base[positive])))
+    own = q[positive]
+    terms = own / base[positive]
+    np.log(terms, out=terms)
+    terms *= own
+    return float(np.sum(terms))

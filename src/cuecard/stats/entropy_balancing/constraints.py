@@ -146,7 +146,7 @@ def checked_labels(labels: npt.ArrayLike, rows: int, label_names: Sequence[str] 
         missing = int(np.flatnonzero(present == 0)[0])
         name = repr(label_names[missing]) if label_names is not None else str(missing)
         raise ValueError(f"class {name} has no instance, so no weights can balance it.")
-    return codes.astype(np.int64), count
+    return codes.astype(np.int64, copy=False), count
 
 
 def checked_base(base_weights: npt.ArrayLike | None, rows: int) -> Floats:
@@ -217,7 +217,8 @@ def labelled_problem(
         )
         return LabelledFeatures(matrix, codes, count), codes, base, shares
     codes, count = checked_labels(labels, features.rows, label_names)
-    base = checked_base(base_weights, features.rows)
+    equal = np.broadcast_to(np.float64(1.0 / features.rows), (features.rows,))
+    base = equal if base_weights is None else checked_base(base_weights, features.rows)
     return features, codes, base, resolve_target(target, codes, count, base)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ __all__ = ["DualPoint", "DualProblem", "Stopping", "Units", "minimise_dual"]
 _MEMORY = 20
 # A feature that has lost all but this share of its weight is on its way out; a hard one at the second is lost.
 _VANISHED, _LOST = 1e-6, 1e-12
+_NO_ROWS: Floats = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Units:
         """Units of checked base probabilities; ``max_weight`` is on the scale of weights with mean one."""
         rows = len(base)
         codes: npt.NDArray[np.int64] | None = None
-        unit_base, heaviest = base, np.ones(rows)
+        unit_base = base
+        heaviest: Floats | float = 1.0
         if groups is not None:
             values = np.asarray(groups)
             if values.shape != (rows,):
@@ -50,7 +52,7 @@ class Units:
             np.maximum.at(heaviest, codes, base / unit_base[codes])
         if max_weight is None:
             return cls(base, codes, unit_base, None)
-        cap = max_weight / rows / heaviest
+        cap = np.full(len(unit_base), max_weight / rows) / heaviest
         if cap.sum() < 1.0 - 1e-12:
             raise ValueError(
                 f"max_weight {max_weight:g} is too small: the weights could not reach a mean of one."
@@ -72,9 +74,12 @@ class Units:
     def tilt(self, scores: Floats) -> tuple[float, Floats]:
         """``max_q q·s − KL(q ‖ base)`` over the (capped) simplex, and the q that attains it."""
         shift = float(scores.max())
-        raw = self.unit_base * np.exp(scores - shift)
-        total = float(raw.sum())
-        q = raw / total
+        # In place: with many rows, every array beside the scores counts.
+        q = np.subtract(scores, shift)
+        np.exp(q, out=q)
+        q *= self.unit_base
+        total = float(q.sum())
+        q /= total
         if self.cap is None or not np.any(q > self.cap):
             return shift + float(np.log(total)), q
         # Units at their cap stay there while the rest are scaled up to fill the mass that was cut, so the
@@ -207,12 +212,14 @@ class DualProblem:
 def minimise_dual(problem: DualProblem, start: Floats, stopping: Stopping) -> tuple[Floats, DualPoint, int]:
     """Scaled multipliers, the dual there, and how many L-BFGS steps it took to be good enough."""
     latest: list[tuple[Floats, DualPoint]] = []
-    reached = (start, problem.at(start))
-    if stopping.reached(reached[1]):
-        return start, reached[1], 0
+    reached, first = start, problem.at(start)
+    if stopping.reached(first):
+        return start, first, 0
+    del first
 
     def evaluate(x: Floats) -> tuple[float, Floats]:
-        point = problem.at(x)
+        # Points on the way are kept without their rows, which may take most of the memory.
+        point = replace(problem.at(x), scores=_NO_ROWS, probabilities=_NO_ROWS)
         latest[:] = [(x.copy(), point)]
         return point.value, point.gradient
 
@@ -221,7 +228,7 @@ def minimise_dual(problem: DualProblem, start: Floats, stopping: Stopping) -> tu
         evaluated, point = latest[0]
         if not np.array_equal(evaluated, x):
             point = problem.at(x)
-        reached = (x.copy(), point)
+        reached = x.copy()
         if stopping.reached(point) or problem.is_lost_at(point):
             raise StopIteration
 
@@ -238,4 +245,4 @@ def minimise_dual(problem: DualProblem, start: Floats, stopping: Stopping) -> tu
             callback=check,
             options={"maxcor": _MEMORY, "maxiter": limit, "maxfun": 4 * limit, "ftol": 0.0, "gtol": 0.0},
         )
-    return *reached, int(outcome.nit)
+    return reached, problem.at(reached), int(outcome.nit)
