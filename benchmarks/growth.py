@@ -3,6 +3,7 @@
 python -m benchmarks.growth 55000 550000 5500000
 python -m benchmarks.growth --only=slices,pair_graph 55000 550000
 python -m benchmarks.growth --only=overview+cues --folder=pairs 5500000 55000000    # both in one process
+python -m benchmarks.growth --only=weights 550000 5500000    # `cuecard debias FOLDER --out NEW`
 python -m benchmarks.growth --whole 1000000    # every section, as `cuecard audit FOLDER` runs them
 """
 
@@ -37,9 +38,11 @@ HALF = "2GB"
 HINTS, STRONG_HINTS = 600, 60
 
 _RUN = """
-import json, resource, sys, threading
+import json, resource, sys, tempfile, threading
 import time
+from pathlib import Path
 import cuecard as cc
+from cuecard.run.debiasing import debias_file
 own = [0]
 def watch():
     while True:
@@ -50,7 +53,11 @@ if sys.platform == "linux":
     threading.Thread(target=watch, daemon=True).start()
 start = time.perf_counter()
 only = sys.argv[2].split(",") if sys.argv[2] else None
-card = cc.audit(sys.argv[1], only=only, memory=sys.argv[3] or None, cache=False, engine=sys.argv[4])
+if only == ["weights"]:
+    with tempfile.TemporaryDirectory() as place:
+        card = debias_file(sys.argv[1], Path(place) / "weighted", memory=sys.argv[3] or None).card
+else:
+    card = cc.audit(sys.argv[1], only=only, memory=sys.argv[3] or None, cache=False, engine=sys.argv[4])
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "cpu": used.ru_utime + used.ru_stime, "clock": time.perf_counter() - start, "rss": used.ru_maxrss * 1024,
@@ -133,8 +140,8 @@ def main(argv: list[str]) -> None:
 
     Args:
         argv: numbers of pairs, those of `SIZES` by default; with `--whole`, of whole audits, and with `--only=NAMES`,
-            of these sections alone ("a,b" one after another, "a+b" in one process); `--folder=PLACE` keeps the pairs
-            there for the next time.
+            of these sections alone ("a,b" one after another, "a+b" in one process) or of "weights"; `--folder=PLACE`
+            keeps the pairs there for the next time.
     """
     sizes = [int(text) for text in argv if not text.startswith("--")] or list(SIZES)
     only = [text.removeprefix("--only=").split(",") for text in argv if text.startswith("--only=")]

@@ -96,7 +96,7 @@ class LexicalWeights:
     follows: ClassVar[str] = FOLLOWED
     options_like = staticmethod(options_like_cues)
     #: Bytes that are kept of every example where weights are made in parts; measured on 5,500,000 pairs, rounded up.
-    row_bytes: ClassVar[int] = 100
+    row_bytes: ClassVar[int] = 70
 
     features: tuple[str, ...] | None = None
     among: tuple[str, ...] | None = None

@@ -112,6 +112,8 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         weighted = ["cuecard", "debias", *rows, "--out", "weighted.parquet"]
         return [(shlex.join(weighted), "balance the cues before training")]
     if verb == "debias" and (out := _value(words[2:], ("--out", "-o"))):
+        if card.provenance.engine:  # read in parts: an audit with weights takes all of it at once
+            return []
         column = _value(words[2:], ("--weight-column",)) or "weight"
         rest = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())[1:]
         place = Path(out).with_suffix("") if Path(out).suffix else f"{out.rstrip('/')}-audit"
