@@ -34,7 +34,8 @@ import cuecard as cc
 from cuecard.engines.on_ray import OnRay
 from cuecard.engines import stream
 folder, warm, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
-local = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
+# Nodes for tests keep 150 MB of objects in memory and write the others to files; one that is started keeps gigabytes.
+local = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "object_store_memory": 2_000_000_000}
 nodes = Cluster(initialize_head=True, head_node_args={**local, "include_dashboard": False})
 for _ in range(n - 1):
     nodes.add_node(**local)
