@@ -1,6 +1,6 @@
 """Where it runs: pieces of a dataset are summarised, and the summaries merged."""
 
-from cuecard.engines.store import Store, Summary, compact, new_array, on_disk
+from cuecard.engines.store import Store, Summary, compact, new_array, on_disk, scratch_array
 from cuecard.engines.stream import Map, Stream, Summarise, locally
 from cuecard.engines.sums import Sum, Sums, sums_in
 
@@ -16,5 +16,6 @@ __all__ = [
     "locally",
     "new_array",
     "on_disk",
+    "scratch_array",
     "sums_in",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import shutil
@@ -111,6 +112,19 @@ def on_disk(values: npt.NDArray[Any], folder: Path) -> npt.NDArray[Any]:
         np.ascontiguousarray(values).tofile(file)
         # Compiled loops take it as any other array, because it could be written to; nobody does.
         return _registered(np.memmap(file, dtype=values.dtype, mode="c", shape=values.shape))
+
+
+def scratch_array(folder: Path | None, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return an array of zeros to be written, in a file that has no name; in memory where there is no folder."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if folder is None or not size:
+        return np.zeros(shape, dtype)
+    with writing_to(folder), tempfile.TemporaryFile(dir=folder) as file:
+        if hasattr(
+            os, "posix_fallocate"
+        ):  # a full disk is told about here, rather than by the end of the process
+            os.posix_fallocate(file.fileno(), 0, size)
+        return _registered(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
 
 
 def _mapped(file: Path) -> npt.NDArray[Any]:
