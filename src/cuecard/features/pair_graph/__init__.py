@@ -2,6 +2,9 @@
 
 from cuecard.features.pair_graph.deepwalk import advanced_features, deepwalk, embedding_features
 from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
+from cuecard.features.pair_graph.pairs import SentencePairs, pairs_of
+from cuecard.features.pair_graph.space import MEMORY, Space
+from cuecard.features.pair_graph.two_steps import TwoSteps, leakage_rows, two_step_walks
 from cuecard.features.pair_graph.unlexicalized import (
     UNLEXICALIZED_FEATURES,
     bleu_scores,
@@ -18,19 +21,26 @@ from cuecard.features.pair_graph.walks import (
 
 __all__ = [
     "LEAKAGE_FEATURES",
+    "MEMORY",
     "PROXIMITY_FEATURES",
     "UNLEXICALIZED_FEATURES",
     "WALK_FEATURES",
     "PairGraph",
+    "SentencePairs",
+    "Space",
+    "TwoSteps",
     "advanced_features",
     "bleu_scores",
     "deepwalk",
     "embedding_features",
     "graph_of",
     "leakage_features",
+    "leakage_rows",
     "pair_graph",
+    "pairs_of",
     "proximity_features",
     "sentence_codes",
+    "two_step_walks",
     "unlexicalized_features",
     "walk_features",
 ]

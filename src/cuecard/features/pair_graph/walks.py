@@ -8,6 +8,8 @@ import numpy as np
 
 from cuecard.features.pair_graph import _kernels
 from cuecard.features.pair_graph.graph import PairGraph
+from cuecard.features.pair_graph.pairs import SentencePairs
+from cuecard.features.pair_graph.two_steps import leakage_rows, two_step_walks
 from cuecard.stats.arrays import Floats, Ints
 
 #: The three leakage features of the Selection paper, in its order.
@@ -27,15 +29,8 @@ def leakage_features(graph: PairGraph) -> Ints:
     number of two-step walks between them. (The paper's text says common neighbours; its numbers are walks.)
     A pair that is not counted in the graph gets the features it would have if it alone were added.
     """
-    a, b, uncounted = graph.first, graph.second, ~graph.counted
-    own = np.where(a == b, 2, 1) * uncounted
-    frequency = graph.frequency
-    walks = _two_step(graph)[0][graph.edge]
-    # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
-    loops = graph.loops
-    walks = walks + uncounted * np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
-    columns = (frequency[a] + own, frequency[b] + own, walks.astype(np.int64))
-    return np.column_stack(columns) if len(graph) else np.empty((0, 3), dtype=np.int64)
+    pairs = SentencePairs(graph.first, graph.second, graph.n_nodes, graph.counted)
+    return leakage_rows(pairs, two_step_walks(pairs), slice(None))
 
 
 def walk_features(graph: PairGraph) -> Floats:

@@ -1,0 +1,218 @@
+"""Walks of two steps between the sentences of every pair, in memory of a fixed size.
+
+Nodes have one of p colours. A² at the edges between two colours is a sum over colours: the walks through nodes of one
+colour need the edges between three colours alone, which are a small part of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.features.pair_graph import _edges
+from cuecard.features.pair_graph.pairs import Numbers, SentencePairs
+from cuecard.features.pair_graph.space import Array, Space, whole_type
+from cuecard.stats.arrays import Bools, Ints, chunks
+
+#: Entries of the adjacency matrix between two colours, about.
+ENTRIES = 1 << 22
+#: More colours would need more open files than a process may have.
+MOST_COLOURS = 8
+#: Passes that leave out pairs; each pass leaves fewer.
+PASSES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSteps:
+    """Entries of A² at every pair, and how many different pairs there are."""
+
+    walks: Ints
+    distinct_pairs: int
+
+
+def two_step_walks(pairs: SentencePairs) -> TwoSteps:
+    """Return A² at every pair, whatever the memory that its edges would take."""
+    walks = pairs.space.array(np.int64, len(pairs))
+    kept, degree = _joined(pairs)
+    n_kept = int(np.count_nonzero(kept))
+    distinct = len(pairs) - n_kept  # the pairs of a sentence that has no other pair differ from all others
+    if n_kept:
+        with pairs.space.place() as place:
+            edges = _Edges(_colours(n_kept, place), *_numbered(degree), pairs.space, place)
+            edges.divide(pairs, kept, degree)
+            del degree
+            distinct += edges.join(pairs.counted)
+            edges.write_walks(walks)
+    return TwoSteps(walks, distinct)
+
+
+def _colours(n_pairs: int, place: Path | None) -> int:
+    """Return how many colours divide pairs into small blocks; one where all of them are in memory."""
+    return 1 if place is None else min(max(1, ceil(sqrt(2 * n_pairs / ENTRIES))), MOST_COLOURS)
+
+
+def _joined(pairs: SentencePairs) -> tuple[Bools, Numbers]:
+    """Return which pairs walks of two steps may join, and how many of these every sentence has."""
+    n = len(pairs)
+    looped = np.zeros(pairs.n_nodes, dtype=np.bool_)
+    for rows in chunks(n):
+        looped[pairs.first[rows][pairs.first[rows] == pairs.second[rows]]] = True
+    kept, degree = np.ones(n, dtype=np.bool_), pairs.occurrences.copy()
+    for _ in range(PASSES):
+        left_out = sum(
+            _edges.prune(pairs.first[rows], pairs.second[rows], looped, degree, kept[rows])
+            for rows in chunks(n)
+        )
+        if not left_out:
+            break
+    return kept, degree
+
+
+def _numbered(degree: Numbers) -> tuple[Numbers, int]:
+    """Return the numbers of the nodes that have pairs left, 0, 1, 2, …, and how many they are."""
+    left = degree > 0
+    numbers = np.cumsum(left, dtype=degree.dtype)
+    numbers -= 1
+    return numbers, int(np.count_nonzero(left))
+
+
+class _Edges:
+    """The edges between any two colours, as files: a block for each."""
+
+    def __init__(
+        self, colours: int, numbers: Numbers, n_nodes: int, space: Space, place: Path | None
+    ) -> None:
+        self._colours, self._numbers, self._n = colours, numbers, n_nodes
+        self._space, self._folder = space, place
+        self._blocks: dict[tuple[int, int], list[Array]] = {}
+        self._arrays: dict[tuple[str, int, int], Array] = {}
+        self._rows: dict[tuple[int, int], tuple[Array, Array, Array]] = {}
+
+    def divide(self, pairs: SentencePairs, kept: Bools, degree: Numbers) -> None:
+        """Divide pairs into blocks, by the colour of the sentence of more pairs and that of the other."""
+        kinds = [("more", pairs.first.dtype), ("fewer", pairs.first.dtype), ("row", whole_type(len(pairs)))]
+        for rows in chunks(len(pairs)):
+            own = np.flatnonzero(kept[rows])
+            more, fewer = _edges.orient(pairs.first[rows][own], pairs.second[rows][own], degree)
+            records = np.empty(len(own), dtype=kinds)
+            records["more"], records["fewer"] = self._numbers[more], self._numbers[fewer]
+            records["row"] = own + rows.start
+            for block, some in self._by_colours(records):
+                self._put(block, some)
+        self._numbers = np.empty(0, dtype=self._numbers.dtype)
+
+    def _by_colours(self, records: Array) -> Iterator[tuple[tuple[int, int], Array]]:
+        p = self._colours
+        if p == 1:
+            yield (0, 0), records
+            return
+        code = (records["more"] % p * p + records["fewer"] % p).astype(np.uint16)
+        order = np.argsort(code, kind="stable")  # 16 bits: a radix sort
+        ends = np.cumsum(np.bincount(code, minlength=p * p))
+        records = records[order]
+        for i in np.flatnonzero(np.diff(ends, prepend=0)):
+            yield divmod(int(i), p), records[ends[i - 1] if i else 0 : ends[i]]
+
+    def _put(self, block: tuple[int, int], records: Array) -> None:
+        if (place := self._place(block)) is None:
+            self._blocks.setdefault(block, []).append(records)
+            return
+        self._blocks[block] = [records[:0]]
+        with place.open("ab") as file:
+            records.tofile(file)
+
+    def _taken(self, block: tuple[int, int]) -> Array:
+        """Return the records of a block, which are not kept any longer."""
+        parts = self._blocks.pop(block)
+        if (place := self._place(block)) is None:
+            return np.concatenate(parts)
+        records = np.fromfile(place, dtype=parts[0].dtype)
+        place.unlink()
+        return records
+
+    def _place(self, block: tuple[int, int]) -> Path | None:
+        return None if self._folder is None else self._folder / f"{block[0]} {block[1]}"
+
+    def join(self, counted: Bools | None) -> int:
+        """Join pairs of the same two sentences in one edge, with their number; return how many edges there are."""
+        edges = 0
+        for block in sorted(self._blocks):
+            records = self._taken(block)
+            size = self._size(block[1])
+            keys = (records["more"] // self._colours).astype(np.int64) * size + records[
+                "fewer"
+            ] // self._colours
+            distinct, edge = np.unique(keys, return_inverse=True)
+            mass = None if counted is None else counted[records["row"]]
+            kind = records["more"].dtype
+            times = np.bincount(edge, mass, minlength=len(distinct)).astype(kind)
+            more, fewer = (side.astype(kind) for side in np.divmod(distinct, size))
+            # A sentence that is paired with itself has two ends there.
+            times[(more == fewer) & (block[0] == block[1])] *= 2
+            parts = {"more": more, "fewer": fewer, "times": times, "row": records["row"]}
+            for name, values in (parts | {"edge": edge.astype(kind)}).items():
+                self._arrays[name, *block] = self._space.kept(values)
+            edges += len(distinct)
+        self._write_rows()
+        return edges
+
+    def _write_rows(self) -> None:
+        """Write the rows of the adjacency matrix between any two colours."""
+        for i in range(self._colours):
+            for j in range(self._colours):
+                here = self._edges_of((i, j))
+                there = self._edges_of((j, i))
+                if i == j:
+                    other = there[0] != there[1]
+                    there = [side[other] for side in there]
+                rows = np.concatenate([here[0], there[1]])
+                columns, entries = np.concatenate([here[1], there[0]]), np.concatenate([here[2], there[2]])
+                parts = _edges.sparse_rows(rows, columns, entries, self._size(i))
+                begins, of_rows, values = map(self._space.kept, parts)
+                self._rows[i, j] = begins, of_rows, values
+
+    def _edges_of(self, block: tuple[int, int]) -> list[Array]:
+        """Return both ends of every edge of a block, and how many pairs it has."""
+        nothing = np.empty(0, dtype=next(iter(self._arrays.values())).dtype)
+        return [self._arrays.get((name, *block), nothing) for name in ("more", "fewer", "times")]
+
+    def write_walks(self, walks: Ints) -> None:
+        """Write A² at every pair."""
+        p = self._colours
+        mark = np.zeros(self._size(0), dtype=np.int64)
+        for i in range(p):
+            for j in range(p):
+                more, fewer, times = self._edges_of((i, j))
+                if not len(times):
+                    continue
+                total = np.zeros(len(times), dtype=np.int64)
+                for k in range(p):
+                    _edges.add_walks(more, fewer, *self._rows[i, k], *self._rows[j, k], mark, total)
+                walks[self._arrays["row", i, j]] = total[self._arrays["edge", i, j]]
+
+    def _size(self, colour: int) -> int:
+        """Return how many nodes have a colour; node n has the colour n modulo p."""
+        return (self._n - colour + self._colours - 1) // self._colours
+
+
+def leakage_rows(pairs: SentencePairs, steps: TwoSteps, rows: slice) -> npt.NDArray[np.int64]:
+    """Return S1_freq, S2_freq and S1S2_inter of some of the pairs.
+
+    A pair that is not counted in the graph gets the features it would have if it alone were added.
+    """
+    a, b = pairs.first[rows], pairs.second[rows]
+    columns: list[npt.NDArray[Any]] = [pairs.frequency[a], pairs.frequency[b], steps.walks[rows]]
+    table = np.column_stack(columns).astype(np.int64, copy=False)
+    if pairs.counted is not None:
+        alone = np.flatnonzero(~pairs.counted[rows])
+        a, b, loops = a[alone], b[alone], pairs.loops
+        table[alone, :2] += np.where(a == b, 2, 1)[:, None]
+        # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
+        table[alone, 2] += np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
+    return table
