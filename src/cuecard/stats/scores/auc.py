@@ -51,9 +51,7 @@ def label_auc(
     weight = weights_of(weights)
     stratum, n_strata = unit_codes(strata, n)
     sums = _kernels.label_sums(codes, stratum, weight, n_strata, table.shape[1])[1]
-    pairs = sums * (sums.sum(axis=1, keepdims=True) - sums)
-    shares = np.divide(pairs, pairs.sum(axis=0), out=np.zeros_like(pairs), where=pairs > 0)
-    ranked = int((pairs.sum(axis=0) > 0).sum())
+    shares, ranked = pair_shares(sums)
     if not ranked:
         return Auc(float("nan"), 0.0, 1.0)
     area, influence = 0.0, np.zeros(n)
@@ -64,7 +62,17 @@ def label_auc(
             # Equal scores count the same in any order.
             order = np.argsort(scores)
             area += share * _kernels.rank(scores, order, rows, codes, label, weight, share, influence)
-    return _interval(area, influence, units, inflation, level)
+    return auc_interval(area, _squares(influence, units), inflation, level)
+
+
+def pair_shares(sums: Floats) -> tuple[Floats, int]:
+    """Return how much the area of a stratum counts for that of each label, and how many labels can be ranked.
+
+    `sums` has the weight of every label in every stratum.
+    """
+    pairs = sums * (sums.sum(axis=1, keepdims=True) - sums)
+    shares = np.divide(pairs, pairs.sum(axis=0), out=np.zeros_like(pairs), where=pairs > 0)
+    return shares, int((pairs.sum(axis=0) > 0).sum())
 
 
 def choice_auc(
@@ -95,19 +103,23 @@ def choice_auc(
     area = np.where(ranked, beaten / np.maximum(count - 1, 1), 0.0)
     mass = weight * ranked / (weight * ranked).sum()
     mean = float(mass @ area)
-    return _interval(mean, mass * (area - mean), units, inflation, level)
+    return auc_interval(mean, _squares(mass * (area - mean), units), inflation, level)
 
 
-def _interval(
-    area: float, influence: Floats, units: npt.ArrayLike | None, inflation: float, level: float
-) -> Auc:
-    z = float(ndtri((1 + level_of(level)) / 2))
+def _squares(influence: Floats, units: npt.ArrayLike | None) -> float:
+    """Return the sum of the squares of what every example, or unit, adds."""
     if units is not None:
         codes, n = unit_codes(units, len(influence))
         sums = np.zeros(n)
         _kernels.add_by_code(influence, codes, sums)
         influence = sums
-    sd = float(np.sqrt(inflation * sum_of_squares(influence)))
+    return sum_of_squares(influence)
+
+
+def auc_interval(area: float, squares: float, inflation: float = 1.0, level: float = 0.95) -> Auc:
+    """Return an area with its interval, from the squares of what independent examples add to its deviation."""
+    z = float(ndtri((1 + level_of(level)) / 2))
+    sd = float(np.sqrt(inflation * squares))
     if not 0 < area < 1:
         return Auc(area, max(area - z * sd, 0.0), min(area + z * sd, 1.0))
     half = z * sd / (area * (1 - area))

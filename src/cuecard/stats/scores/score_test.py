@@ -19,7 +19,7 @@ from cuecard.stats.scores import _kernels
 from cuecard.stats.scores.unit_codes import unit_codes, weights_of
 
 Codes = npt.NDArray[np.integer[Any]]
-#: The unit of every example, and sums over units: of what examples add to the score, and to its variance.
+#: How many examples every unit has, and sums over them: of what they add to the score, and to its variance.
 UnitSums = tuple[Codes, Floats, Floats]
 ScoreTestMethod = Literal["moments", "monte carlo", "units", "constant"]
 
@@ -120,14 +120,16 @@ def score_test(
     variance, third, squares = _kernels.score_moments(*given, means, sums, unit, own, spread)
 
     def drawn_tails() -> tuple[float, float]:
-        parts = _deviations(table, codes, np.broadcast_to(weight, n), shares, strata_codes)
-        return _drawn_tails(parts, score - expected, seed)
+        parts = deviations(table, codes, np.broadcast_to(weight, n), shares, strata_codes)
+        return permuted_tails(parts, score - expected, seed)
 
-    null = _Null(n, expected, float(variance.sum()), float(third.sum()), squares)
-    return null.test(score, None if units is None else (unit, own, spread), drawn_tails)
+    null = Null(n, expected, float(variance.sum()), float(third.sum()), squares)
+    if units is None:
+        return null.test(score, None, drawn_tails)
+    return null.test(score, (_kernels.sizes_of(unit, n_units), own, spread), drawn_tails)
 
 
-def _deviations(
+def deviations(
     table: Floats, codes: Ints, weight: Floats, shares: Floats, strata: Codes
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield what every example of a stratum scores with every label, and its own label, beyond their means."""
@@ -187,12 +189,12 @@ def choice_score_test(
             drawn += weight[i] * centred[starts[i] + generator.integers(count[i], size=DRAWS)]
         return _shares(drawn, float(own.sum()))
 
-    null = _Null(n, expected, variance, third, float((spread**2).sum()))
+    null = Null(n, expected, variance, third, float((spread**2).sum()))
     if units is None:
         return null.test(score, None, drawn_tails)
     unit, n_units = unit_codes(units, n)
     sums: list[Floats] = [np.bincount(unit, part, n_units).astype(np.float64) for part in (own, spread)]
-    return null.test(score, (unit, sums[0], sums[1]), drawn_tails)
+    return null.test(score, (_kernels.sizes_of(unit, n_units), sums[0], sums[1]), drawn_tails)
 
 
 def _checked(probabilities: npt.ArrayLike) -> Floats:
@@ -204,7 +206,7 @@ def _checked(probabilities: npt.ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Null:
+class Null:
     """Moments of the score of n examples under the null, and the sum of the squared variances of examples."""
 
     n: int
@@ -233,14 +235,13 @@ class _Null:
         method: ScoreTestMethod = "monte carlo" if few else "moments"
         return ScoreTest(score, expected, variance**0.5, skewness, above, below, method)
 
-    def _by_units(self, score: float, unit: Codes, own: Floats, spread: Floats) -> ScoreTest | None:
+    def _by_units(self, score: float, size: Codes, own: Floats, spread: Floats) -> ScoreTest | None:
         """Return the test by sums of units; None where every example is a unit of its own.
 
         A unit of m examples of variance v each has the variance m v (1 + (m − 1) ρ). The correlation ρ within units,
         from 0 (independent) to 1 (they rise and fall together), follows from the sums that were seen. Only this part of
         the variance is estimated; Satterthwaite's degrees of freedom say from how much.
         """
-        size = _kernels.sizes_of(unit, len(own))
         if size.max(initial=0) < 2:
             return None
         several = np.flatnonzero(size > 1)
@@ -270,7 +271,8 @@ def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:
     return float(log_ndtr(-z)), float(log_ndtr(z))
 
 
-def _drawn_tails(parts: Iterable[tuple[Floats, Floats]], seen: float, seed: int) -> tuple[float, float]:
+def permuted_tails(parts: Iterable[tuple[Floats, Floats]], seen: float, seed: int) -> tuple[float, float]:
+    """Return the logs of both tails at `seen` of scores of permuted labels, from the deviations of every stratum."""
     generator = np.random.default_rng(seed)
     drawn = np.zeros(DRAWS)
     for left, right in parts:

@@ -1,0 +1,76 @@
+"""Tests and areas of counted examples are those of the examples themselves."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+
+from cuecard.stats.scores.auc import label_auc
+from cuecard.stats.scores.counted import counted_label_auc, counted_score_test
+from cuecard.stats.scores.score_test import score_test
+
+
+def counted_examples(seed, n=600, points=15, labels=3):
+    """Examples in four strata, the last of which is not scored: probabilities, counts, cells, strata and labels."""
+    rng = np.random.default_rng(seed)
+    strata, point = rng.integers(0, 4, n), rng.integers(0, points, n)
+    gold = (point + rng.integers(0, 2, n)) % labels
+    probabilities = rng.dirichlet(np.ones(labels), size=(4, points)).round(1)
+    probabilities[:, 3] = probabilities[:, 4]
+    probabilities[3] = np.nan
+    shape = (4, points, labels)
+    cell = np.ravel_multi_index((strata, point, gold), shape)
+    counts = np.bincount(cell, minlength=np.prod(shape)).reshape(shape)
+    return probabilities, counts, cell.astype(np.int32), strata, gold, point
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("with_units", [True, False])
+def test_the_score_test_of_counted_examples_is_that_of_examples(seed, with_units):
+    probabilities, counts, cell, strata, gold, point = counted_examples(seed)
+    units = np.random.default_rng(seed).integers(0, 400, len(cell)) if with_units else None
+    ours = counted_score_test(probabilities, counts, cell, units)
+    rows = strata < 3
+    theirs = score_test(
+        probabilities[strata, point][rows],
+        gold[rows],
+        strata=strata[rows],
+        units=None if units is None else units[rows],
+    )
+    assert ours.method == theirs.method == ("units" if with_units else "moments")
+    assert astuple(ours)[:-1] == pytest.approx(astuple(theirs)[:-1], rel=1e-9, abs=1e-12)
+
+
+def test_where_few_examples_carry_the_variance_the_same_permutations_are_drawn():
+    probabilities, counts, cell, strata, gold, point = counted_examples(1, n=9, labels=2)
+    ours = counted_score_test(probabilities, counts, cell)
+    rows = strata < 3
+    theirs = score_test(probabilities[strata, point][rows], gold[rows], strata=strata[rows])
+    assert ours.method == theirs.method == "monte carlo"
+    assert (ours.log_above, ours.log_below) == (theirs.log_above, theirs.log_below)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_area_of_counted_examples_is_that_of_examples(seed):
+    probabilities, counts, cell, strata, gold, point = counted_examples(seed)
+    units = np.random.default_rng(seed).integers(0, 400, len(cell))
+    ours = counted_label_auc(probabilities, counts, cell, units, inflation=2.25)
+    rows = strata < 3
+    theirs = label_auc(
+        probabilities[strata, point][rows],
+        gold[rows],
+        strata=strata[rows],
+        units=units[rows],
+        inflation=2.25,
+    )
+    assert ours.value == theirs.value
+    assert astuple(ours) == pytest.approx(astuple(theirs), rel=1e-12)
+
+
+def test_nothing_that_is_scored_is_tested_or_ranked():
+    probabilities, counts, cell, *_ = counted_examples(0)
+    nothing = np.full_like(probabilities, np.nan)
+    assert counted_score_test(nothing, counts, cell).method == "constant"
+    assert np.isnan(counted_label_auc(nothing, counts, cell, cell).value)
