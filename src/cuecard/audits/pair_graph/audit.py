@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
@@ -24,21 +25,27 @@ from cuecard.audits.pair_graph.scores import (
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
 from cuecard.data.splits.overlap import train_overlap
-from cuecard.data.survey import NumberedInstances, row_table
+from cuecard.data.survey import NumberedInstances
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import Stream
+from cuecard.engines import Stream, scratch_array
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import (
     LEAKAGE_FEATURES,
-    PairGraph,
+    MEMORY,
+    SentencePairs,
+    Space,
+    TwoSteps,
     advanced_features,
     graph_of,
-    leakage_features,
+    leakage_points,
+    pairs_of,
+    two_step_walks,
     unlexicalized_features,
 )
 from cuecard.models.embeddings.embedders import check_embedding
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Ints, chunks
+from cuecard.stats.counted_forest import Points
 
 
 @dataclass(frozen=True)
@@ -95,21 +102,30 @@ class PairGraphAudit:
 
     def run_stream(self, stream: Stream) -> Result:
         """Return what `run` returns, of a dataset that is gone through in pieces."""
-        return self.run(stream.data)
+        return self._run(stream.data, Space(stream.store.folder, scratch_array), stream.sampled_rows)
 
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
-        if _distinct_premises(data) < 2:
+        return self._run(data, MEMORY, None)
+
+    def _run(self, data: Instances, space: Space, shown: Ints | None) -> Result:
+        """Return the result; numbers of every pair are kept in a space, and the examples of `shown` rows are told."""
+        if not _has_two_premises(data):
             raise Skip("needs at least two distinct premises to build a graph")
         weights = unequal_weights(data, self.weights)
-        leak_trial = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
-        graph = graph_of(data)
-        features = leakage_features(graph)
+        leak_trial = trial(
+            data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights, space=space
+        )
+        pairs = pairs_of(data, space)
+        steps = two_step_walks(pairs)
+        features, graph = leakage_points(pairs, steps), _describe(pairs, steps)
+        del steps
         outcomes = ablations(features, leak_trial)
-        left_out = self._larger_sets(data, graph, leak_trial, outcomes)
+        left_out = self._larger_sets(data, leak_trial, outcomes)
         scores = {name: one.score(leak_trial) for name, one in outcomes.items()}
         q_values = ablation_q_values(scores)
-        parts = _parts_of_the_leak(data, leak_trial, outcomes["leakage"].credits)
+        parts = _parts_of_the_leak(data, pairs, leak_trial, outcomes["leakage"].credits)
+        del pairs
         summary: dict[str, Any] = {
             "accuracy": {
                 "majority": leak_trial.chance,
@@ -123,7 +139,7 @@ class PairGraphAudit:
             "n": scores["leakage"].n,
             "evaluated": "test" if data.test is not None else f"{self.folds}-fold",
             "forest": {"name": leak_trial.forest, "trees": leak_trial.trees, "depth": leak_trial.depth},
-            "graph": _describe(graph),
+            "graph": graph,
             "parts": parts,
         }
         by_frequency = label_by_frequency(data, features, weights)
@@ -145,12 +161,12 @@ class PairGraphAudit:
             scored=leak_trial.scored,
             weights=weights,
         )
-        about = _examples(data, features)
+        about = _examples(data, features, shown)
         smallest = scores["leakage"].p_value
         return Result(summary, tables, findings, about, pair_graph_measures(summary), smallest_q=smallest)
 
     def _larger_sets(
-        self, data: Instances, graph: PairGraph, leak_trial: Trial, outcomes: dict[str, ForestOutcome]
+        self, data: Instances, leak_trial: Trial, outcomes: dict[str, ForestOutcome]
     ) -> dict[str, str]:
         """Add the outcomes of the Advanced and Unlexicalized sets; return which were left out, and why."""
         left_out = {}
@@ -162,7 +178,7 @@ class PairGraphAudit:
                 left_out[name] = f"{reason}; --set pair_graph.{name}=true computes it"
                 continue
             table = (
-                advanced_features(graph, seed=self.seed)
+                advanced_features(graph_of(data), seed=self.seed)
                 if name == "advanced"
                 else unlexicalized_features(data)
             )
@@ -170,22 +186,25 @@ class PairGraphAudit:
         return left_out
 
 
-def _distinct_premises(data: Instances) -> int:
-    if isinstance(data, NumberedInstances):
-        return row_table(data)["premise_text"].n_unique()
-    return data.table["premise"].fill_null("").n_unique()
+def _has_two_premises(data: Instances) -> bool:
+    """Return whether not all premises are the same."""
+    if not isinstance(data, NumberedInstances):
+        return data.table["premise"].fill_null("").n_unique() > 1
+    hashes = data.own_numbers["premise_text"].to_numpy()
+    return any(bool((hashes[rows] != hashes[0]).any()) for rows in chunks(len(hashes)))
 
 
-def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: Floats) -> dict[str, Any] | None:
+def _parts_of_the_leak(
+    data: Instances, pairs: SentencePairs, leak_trial: Trial, transductive: npt.NDArray[Any]
+) -> dict[str, Any] | None:
     """Return how much of the leak remains when the graph is built from train alone, with and without shared sentences.
 
     A test pair is then looked up in the graph of train and dev as if it alone were added.
     """
     if data.test is None:
         return None
-    train = ~leak_trial.scored
-    graph = graph_of(data, counted=train)
-    from_train = outcome(leak_trial, leakage_features(graph))
+    known = replace(pairs, counted=~leak_trial.scored)
+    from_train = outcome(leak_trial, leakage_points(known, two_step_walks(known)))
     inductive = from_train.credits
     shared = train_overlap(data).sentence
     gain, kept = (
@@ -200,7 +219,12 @@ def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: Floats)
     }
 
 
-def _group(leak_trial: Trial, transductive: Floats, inductive: Floats, members: np.ndarray) -> dict[str, Any]:
+def _group(
+    leak_trial: Trial,
+    transductive: npt.NDArray[Any],
+    inductive: npt.NDArray[Any],
+    members: npt.NDArray[np.bool_],
+) -> dict[str, Any]:
     n = int(members.sum())
     return {
         "n": n,
@@ -215,14 +239,14 @@ def _interval(score: Score) -> dict[str, Any]:
     return described
 
 
-def _describe(graph: PairGraph) -> dict[str, Any]:
-    frequency = graph.frequency
+def _describe(pairs: SentencePairs, steps: TwoSteps) -> dict[str, Any]:
+    frequency = pairs.frequency
     return {
-        "sentences": graph.n_nodes,
-        "pairs": len(graph),
-        "distinct_pairs": graph.n_edges,
-        "self_pairs": int((graph.first == graph.second).sum()),
-        "sentences_repeated": int((frequency > 1).sum()),
+        "sentences": pairs.n_nodes,
+        "pairs": len(pairs),
+        "distinct_pairs": steps.distinct_pairs,
+        "self_pairs": pairs.self_pairs,
+        "sentences_repeated": int(np.count_nonzero(frequency > 1)),
         "largest_frequency": int(frequency.max(initial=0)),
     }
 
@@ -235,9 +259,12 @@ def _table(scores: dict[str, Score], q_values: dict[str, float], chance: float) 
     return pl.DataFrame(rows, schema_overrides={"q_value": pl.Float64})
 
 
-def _examples(data: Instances, features: np.ndarray) -> pl.DataFrame:
-    """Return the three features of every example; of a choice, those of the right answer."""
-    frame = data.table.select("example_id", pl.col("split").cast(pl.String)).with_columns(
-        pl.Series(name, features[:, i]) for i, name in enumerate(LEAKAGE_FEATURES)
+def _examples(data: Instances, features: Points, shown: Ints | None) -> pl.DataFrame:
+    """Return the three features of every example, or of those of some rows; of a choice, those of the right answer."""
+    rows = np.arange(len(data)) if shown is None else shown
+    values = features.values[features.index[rows]].astype(np.int64)
+    table = data.table if shown is None else data.table[rows]
+    frame = table.select("example_id", pl.col("split").cast(pl.String)).with_columns(
+        pl.Series(name, values[:, i]) for i, name in enumerate(LEAKAGE_FEATURES)
     )
-    return frame.filter(pl.Series(data.label_codes == 0)) if data.grouped else frame
+    return frame.filter(pl.Series(data.label_codes[rows] == 0)) if data.grouped else frame

@@ -13,6 +13,9 @@ from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Instances, Task
+from cuecard.stats.arrays import Ints, chunks
+from cuecard.stats.counted_forest import Points
+from cuecard.stats.units.codes import counts_of_codes, distinct_codes
 from cuecard.wording import percent, plural, points
 
 ALPHA = 0.05
@@ -40,7 +43,7 @@ def _single(feature: str, task: Task) -> str:
 
 def pair_graph_findings(
     data: Instances,
-    features: npt.NDArray[np.int64],
+    features: Points,
     scores: dict[str, Score],
     chance: float,
     summary: dict[str, Any],
@@ -119,10 +122,15 @@ def pair_graph_findings(
 
 def _copies(data: Instances, scored: npt.NDArray[np.bool_], n: int) -> str:
     """Say how many different sentences the scored examples have, where some repeat."""
+    every = bool(scored.all())  # then no copy of their units is needed
+
+    def distinct(units: Ints) -> int:
+        return distinct_codes(units if every else units[scored])
+
     if data.grouped:
-        return with_distinct_texts(n, len(np.unique(data.units("choices")[scored])), data.task)
+        return with_distinct_texts(n, distinct(data.units("choices")), data.task)
     scopes: tuple[Literal["premise", "hypothesis"], ...] = ("premise", "hypothesis")
-    first, second = (len(np.unique(data.closest_units(scope)[scored])) for scope in scopes)
+    first, second = (distinct(data.closest_units(scope)) for scope in scopes)
     if min(first, second) >= n:
         return ""
     return f" with {first:,} distinct first and {second:,} distinct second sentences"
@@ -174,12 +182,16 @@ def _from_chance(gain: float) -> str:
 
 def _strongest_class(
     data: Instances,
-    features: npt.NDArray[np.int64],
+    features: Points,
     by_frequency: pl.DataFrame,
     weights: npt.NDArray[np.float64] | None,
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return a sentence about the frequency class that moves a label's share most, with examples of it."""
-    counts = np.bincount(data.label_codes, weights, minlength=len(data.labels))
+    counts = (
+        counts_of_codes(data.label_codes, len(data.labels))
+        if weights is None
+        else np.bincount(data.label_codes, weights, minlength=len(data.labels))
+    )
     prior = dict(zip(data.labels, (counts / counts.sum()).tolist(), strict=True))
     expected = pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
     gains = by_frequency.with_columns(gain=pl.col("share_low") - expected).sort("gain", descending=True)
@@ -194,15 +206,22 @@ def _strongest_class(
         f" If the {sentence} occurs {'once' if often == '1' else f'{often} times'}, {percent(row['share'])} of "
         f"{row['n']:,} {noun} are {row['label']} (overall {percent(prior[row['label']])})."
     )
-    values = features[:, column]
-    here = (
-        (values >= row["from"])
-        & (values <= row["to"])
-        & (data.label_codes == data.labels.index(row["label"]))
-    )
-    shown = data.texts_of(np.flatnonzero(here)[:EXAMPLES])
+    values = features.values[:, column]
+    here = (values >= row["from"]) & (values <= row["to"])
+    shown = data.texts_of(_first_rows(data, features, here, data.labels.index(row["label"])))
     evidence = tuple(
         Evidence(str(r["example_id"]), str(r["split"]), str(r["label"]), r["hypothesis"], r["premise"])
         for r in shown.iter_rows(named=True)
     )
     return text, evidence
+
+
+def _first_rows(data: Instances, features: Points, points: npt.NDArray[np.bool_], label: int) -> Ints:
+    """Return the first pairs that have one of some features and a label."""
+    found: list[int] = []
+    for rows in chunks(len(data)):
+        here = points[features.index[rows]] & (data.label_codes[rows] == label)
+        found += (np.flatnonzero(here)[: EXAMPLES - len(found)] + rows.start).tolist()
+        if len(found) == EXAMPLES:
+            break
+    return np.array(found, dtype=np.int64)

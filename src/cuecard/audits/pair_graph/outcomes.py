@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.audits.pair_graph.cells import Cells
 from cuecard.audits.pair_graph.scores import ABLATIONS, Score, Trial
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats.arrays import Floats
+from cuecard.stats.counted_forest import Points
 from cuecard.stats.scores.auc import Auc, choice_auc, label_auc
+from cuecard.stats.scores.counted import counted_label_auc, counted_score_test
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
 
 #: Share of even probabilities mixed into those of a forest before its log score is taken.
 DOUBT = 0.1
+#: Copies of either sentence are one observation.
+SCOPES: tuple[UnitScope, ...] = ("hypothesis", "premise")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +35,7 @@ class ForestOutcome:
     fold, the forests of the others have learned, so that hits of a cross-fit vary more than independent ones.
     """
 
-    credits: Floats
+    credits: npt.NDArray[Any]
     test: ScoreTest
     auc: Auc
 
@@ -53,13 +60,44 @@ class ForestOutcome:
         )
 
 
-def outcome(trial: Trial, features: npt.ArrayLike, *, distinct: bool = True) -> ForestOutcome:
+def outcome(trial: Trial, features: npt.ArrayLike | Points, *, distinct: bool = True) -> ForestOutcome:
     """Return how well a forest on these features does on examples that it was not fitted on."""
-    probabilities = trial.probabilities(features, distinct=distinct)
-    tested = trial.chained(features, probabilities, distinct=distinct)
+    if distinct and trial.counts_points:
+        return _of_cells(trial, trial.cells(features))
+    rows = features.rows if isinstance(features, Points) else features
+    probabilities = trial.probabilities(rows, distinct=distinct)
+    return _of_rows(trial, probabilities, trial.chained(rows, probabilities, distinct=distinct))
+
+
+def _of_rows(trial: Trial, probabilities: Floats, tested: Floats) -> ForestOutcome:
     return ForestOutcome(
         trial.marks(probabilities), _test(trial, tested), _auc(trial, probabilities, _inflation(trial))
     )
+
+
+def _of_cells(trial: Trial, cells: Cells, used: Sequence[int] | None = None) -> ForestOutcome:
+    """Return the outcome of a forest on counted pairs, which sees some of their features."""
+    data = trial.data
+    crossed = cells.crossed(trial.settings, used)
+    chained = cells.chained(trial.settings, crossed, used)
+    if data.grouped:
+        return _of_rows(trial, cells.of_pairs(crossed), cells.of_pairs(chained))
+    tests = [
+        counted_score_test(_cautious(chained), cells.counts, cells.cell, data.units(scope))
+        for scope in SCOPES
+    ]
+    auc = counted_label_auc(
+        crossed, cells.counts, cells.cell, data.units("hypothesis"), inflation=_inflation(trial)
+    )
+    return ForestOutcome(cells.marks(crossed, trial.space), max(tests, key=lambda test: test.log_p), auc)
+
+
+def _cautious(probabilities: Floats) -> Floats:
+    """Return probabilities none of which is 0 or 1, as leaves of few pairs have them.
+
+    One such mistake would outweigh everything else.
+    """
+    return np.asarray((1 - DOUBT) * probabilities + DOUBT / probabilities.shape[-1])
 
 
 def _inflation(trial: Trial) -> float:
@@ -76,12 +114,10 @@ def _test(trial: Trial, probabilities: Floats) -> ScoreTest:
         mass = None if trial.weights is None else trial.weights[first]
         return choice_score_test(share, gold, sizes, units=units, weights=mass)
     labels, fold = data.label_codes[rows], trial.fold[rows]
-    # Leaves of few pairs give probabilities of 0 and 1, and one such mistake would outweigh everything else.
-    cautious = (1 - DOUBT) * probabilities[rows] + DOUBT / len(data.labels)
-    scopes: tuple[UnitScope, ...] = ("hypothesis", "premise")
+    cautious = _cautious(probabilities[rows])
     tests = [
         score_test(cautious, labels, strata=fold, units=data.units(scope)[rows], weights=weights)
-        for scope in scopes
+        for scope in SCOPES
     ]
     return max(tests, key=lambda test: test.log_p)
 
@@ -118,8 +154,11 @@ def _choices(
     return share, gold, sizes, rows[starts]
 
 
-def ablations(features: npt.ArrayLike, trial: Trial) -> dict[str, ForestOutcome]:
+def ablations(features: npt.ArrayLike | Points, trial: Trial) -> dict[str, ForestOutcome]:
     """Return the outcome of every set of the three leakage features."""
-    columns = np.asarray(features)
+    if trial.counts_points:
+        cells = trial.cells(features, by_rows=False)
+        return {name: _of_cells(trial, cells, used) for name, used in ABLATIONS.items()}
+    columns = np.asarray(features.rows if isinstance(features, Points) else features)
     assert columns.shape[1] == len(LEAKAGE_FEATURES)
     return {name: outcome(trial, columns[:, list(used)]) for name, used in ABLATIONS.items()}

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.audits.pair_graph.cells import Cells, Forest, counted_cells
 from cuecard.audits.partial_input.learned.cross_fit import doubling
 from cuecard.data import Instances
+from cuecard.features.pair_graph import MEMORY, Space
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.counted_forest import (
+    Points,
     cross_fitted,
     distinct_points,
-    fold_numbers,
     forest_probabilities,
-    held_out,
+    small_fold_numbers,
 )
+from cuecard.stats.units.codes import counts_of_codes
 from cuecard.stats.weighted import weighted_share
 
 ForestName = Literal["fast", "paper", "paper-small", "paper-large"]
@@ -67,34 +70,55 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What is fitted on what: rounds of (rows to fit, rows to score), and how answers are marked.
+    """What is fitted on what: the round that scores every row, by a forest on the others, and how answers are marked.
 
-    With a test split there is one round, train and dev against test. Without, the examples are cut into folds and
-    each is scored by a forest on the others. `weights`, one per row, count where a forest is fitted and where it is
-    scored.
+    With a test split there is one round, number 0: train and dev, number 1, against test. Without, the examples are cut
+    into folds and each is scored by a forest on the others. `weights`, one per row, count where a forest is fitted and
+    where it is scored. `space` is where numbers of every pair are kept.
     """
 
     data: Instances
-    rounds: tuple[tuple[Bools, Bools], ...]
-    scored: Bools
+    number: npt.NDArray[np.unsignedinteger[Any]]
+    folds: int
     trees: int
     depth: int
     forest: str
     seed: int
     weights: Floats | None = None
+    space: Space = MEMORY
 
     @property
-    def folds(self) -> int:
-        """How many folds are scored by forests on the others; 1 where there is a test split."""
-        return len(self.rounds)
+    def rounds(self) -> tuple[tuple[Bools, Bools], ...]:
+        """The rows to fit and the rows to score, of every round."""
+        return tuple((self.number != fold, self.number == fold) for fold in range(self.folds))
+
+    @property
+    def scored(self) -> Bools:
+        """Which rows are scored."""
+        return np.asarray(self.number < self.folds)
 
     @property
     def fold(self) -> npt.NDArray[np.int64]:
         """The round that scores every row; 0 where none does."""
-        number = np.zeros(len(self.data), dtype=np.int64)
-        for i, (_, score) in enumerate(self.rounds):
-            number[score] = i
-        return number
+        return np.where(self.scored, self.number, 0).astype(np.int64)
+
+    @property
+    def settings(self) -> Forest:
+        """The forest that is fitted on counted points."""
+        return Forest(self.trees, self.depth, self.seed)
+
+    @property
+    def counts_points(self) -> bool:
+        """Whether forests are fitted on counted points, whatever the number of rows."""
+        return self.forest == "fast" and self.weights is None
+
+    def cells(self, features: npt.ArrayLike | Points, *, by_rows: bool = True) -> Cells:
+        """Return the pairs counted by round, features and label."""
+        points = features if isinstance(features, Points) else distinct_points(features)
+        labels, n_labels = self.data.label_codes, len(self.data.labels)
+        return counted_cells(
+            points, self.number, self.folds, labels, n_labels, space=self.space, by_rows=by_rows
+        )
 
     @property
     def example_weights(self) -> Floats | None:
@@ -104,7 +128,7 @@ class Trial:
         examples = self.data.example_codes[self.scored]
         return self.weights[self.scored][np.unique(examples, return_index=True)[1]]
 
-    def mean(self, values: Floats, which: Bools | slice = slice(None)) -> float:
+    def mean(self, values: npt.NDArray[Any], which: Bools | slice = slice(None)) -> float:
         """Return the mean of a value of the scored examples, or of some of them, by their weights."""
         weights = self.example_weights
         return float(np.average(values[which], weights=None if weights is None else weights[which]))
@@ -115,8 +139,12 @@ class Trial:
         if self.data.grouped:
             examples = self.data.example_codes[self.scored]
             return self.mean(1 / np.bincount(examples)[np.unique(examples)]) if examples.size else 0.0
-        mass = None if self.weights is None else self.weights[self.scored]
-        counts = np.bincount(self.data.label_codes[self.scored], mass, minlength=1)
+        labels = self.data.label_codes if self.folds > 1 else self.data.label_codes[self.scored]
+        counts: npt.NDArray[Any] = (
+            counts_of_codes(labels, len(self.data.labels))
+            if self.weights is None
+            else np.bincount(labels, self.weights[self.scored], minlength=1)
+        )
         return float(counts.max() / counts.sum())
 
     def credits(self, features: npt.ArrayLike, *, distinct: bool = True) -> Floats:
@@ -129,6 +157,9 @@ class Trial:
         `distinct` says that few rows differ, so that the forest is fitted on distinct rows; the numbers are the
         same either way.
         """
+        if distinct and self.counts_points:
+            cells = self.cells(features)
+            return cells.of_pairs(cells.crossed(self.settings))
         return self._over(self.rounds, features, distinct)
 
     def chained(self, features: npt.ArrayLike, crossed: Floats, *, distinct: bool = True) -> Floats:
@@ -150,11 +181,6 @@ class Trial:
     def _over(self, rounds: Sequence[tuple[Bools, Bools]], features: npt.ArrayLike, distinct: bool) -> Floats:
         columns = standardised(features)
         n_labels = len(self.data.labels)
-        if distinct and self.forest == "fast" and self.weights is None:
-            points = distinct_points(columns)
-            del columns
-            forest = {"trees": self.trees, "depth": self.depth, "seed": self.seed}
-            return held_out(points, self.data.label_codes, rounds, n_labels=n_labels, **forest)
         probabilities = np.full((len(columns), n_labels), np.nan)
         for fit, score in rounds:
             fit = fit if self.weights is None else fit & (self.weights > 0)
@@ -217,12 +243,12 @@ class Trial:
         credits: Floats = np.bincount(examples, weights=at_top & (labels == 0)) / ties
         return credits
 
-    def effective_n(self, credits: Floats) -> float:
+    def effective_n(self, credits: npt.NDArray[Any]) -> float:
         """Return how many examples that count the same have the error of the credits' mean."""
         weights = self.example_weights
         return len(credits) if weights is None else weighted_share(credits, weights).effective_n
 
-    def score(self, credits: Floats) -> Score:
+    def score(self, credits: npt.NDArray[Any]) -> Score:
         """Return the accuracy of marked examples beside its interval and the exact one-sided test of hits."""
         weights = self.example_weights
         if weights is not None:
@@ -238,24 +264,30 @@ class Trial:
         return Score(correct / max(n, 1), float(low), float(high), p_value, n)
 
 
-def trial(data: Instances, *, forest: str, folds: int, seed: int, weights: Floats | None = None) -> Trial:
+def trial(
+    data: Instances,
+    *,
+    forest: str,
+    folds: int,
+    seed: int,
+    weights: Floats | None = None,
+    space: Space = MEMORY,
+) -> Trial:
     """Return the trial that a dataset allows, with the forest of that name."""
-    split = data.table["split"].cast(pl.String)
+    number: npt.NDArray[np.unsignedinteger[Any]]
     if data.test is not None:
-        scored = (split == "test").to_numpy()
-        rounds: Sequence[tuple[Bools, Bools]] = [(~scored, scored)]
+        folds, number = 1, (data.table["split"].cast(pl.String) != "test").to_numpy().astype(np.uint8)
     else:
-        scored = np.ones(len(data), dtype=bool)
-        number = fold_numbers(len(data), folds, groups=data.example_codes, seed=seed)
-        rounds = [(number != fold, number == fold) for fold in range(folds)]
+        number = small_fold_numbers(data.n_examples, folds, seed=seed)
+        number = number[data.example_codes] if data.grouped else number
     if forest == "paper":
-        rows = max((int(fit.sum()) for fit, _ in rounds), default=0)
+        rows = max((int((number != fold).sum()) for fold in range(folds)), default=0)
         forest = "paper-small" if rows <= SMALL_ROWS else "paper-large"
     name = forest
     if name not in FORESTS:
         raise unknown_name("forest", name, list(FOREST_NAMES))
     trees, depth = FORESTS[name]
-    return Trial(data, tuple(rounds), scored, trees, depth, name, seed, weights)
+    return Trial(data, number, folds, trees, depth, name, seed, weights, space)
 
 
 def standardised(features: npt.ArrayLike) -> Floats:

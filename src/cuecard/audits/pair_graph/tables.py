@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -17,7 +20,8 @@ from cuecard.data import Instances
 from cuecard.data.weights import weight_total
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, chunks
+from cuecard.stats.counted_forest import Points, distinct_points
 from cuecard.stats.weighted import effective_counts
 from cuecard.text import encoded_texts
 
@@ -29,20 +33,58 @@ FREQUENCY_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 FEWEST_IN_CLASS = 20
 
 QUANTILE_BINS = 20
+#: A feature of some pairs, beside their labels and weights.
+Drawn = tuple[Floats, npt.NDArray[np.integer[Any]], Floats]
 
 
-def frequency_grid(data: Instances, features: Ints, weights: Floats | None = None) -> pl.DataFrame:
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Features and labels: of pairs that have the same, with their number, or of every pair where they have weights."""
+
+    features: Ints
+    labels: Ints
+    n: Ints
+    weights: Floats | None
+
+    @property
+    def mass(self) -> npt.NDArray[Any]:
+        """How much each counts."""
+        return self.n if self.weights is None else self.weights
+
+    def of_labels(self, which: npt.NDArray[np.bool_], n_labels: int) -> npt.NDArray[Any]:
+        """Return how much some of them count, by label."""
+        counts = np.bincount(self.labels[which], self.mass[which], minlength=n_labels)
+        return counts.astype(self.mass.dtype)
+
+
+def _counted(data: Instances, features: npt.ArrayLike | Points, weights: Floats | None) -> _Counted:
+    points = features if isinstance(features, Points) else distinct_points(features)
+    if weights is not None:
+        every = np.ones(len(data), dtype=np.int64)
+        return _Counted(points.rows.astype(np.int64), data.label_codes.astype(np.int64), every, weights)
+    counts = np.zeros((len(points), len(data.labels)), dtype=np.int64)
+    for rows in chunks(len(data)):
+        np.add.at(counts, (points.index[rows], data.label_codes[rows]), 1)
+    point, label = np.nonzero(counts)
+    return _Counted(points.values[point].astype(np.int64), label, counts[point, label], None)
+
+
+def frequency_grid(
+    data: Instances, features: npt.ArrayLike | Points, weights: Floats | None = None
+) -> pl.DataFrame:
     """Return the label shares for every S1_freq × S2_freq (Figure 2); the last step means "or more".
 
     With `weights`, one per row, `n` and `count` are sums of weights.
     """
+    pairs = _counted(data, features, weights)
     frame = pl.DataFrame(
         {
-            "s1_freq": np.minimum(features[:, 0], GRID_END),
-            "s2_freq": np.minimum(features[:, 1], GRID_END),
-            "label": data.table["label"].cast(pl.String),
-            "weight": np.ones(len(data), np.uint32) if weights is None else weights,
-        }
+            "s1_freq": np.minimum(pairs.features[:, 0], GRID_END),
+            "s2_freq": np.minimum(pairs.features[:, 1], GRID_END),
+            "label": np.array(data.labels, dtype=object)[pairs.labels],
+            "weight": pairs.n.astype(np.uint32) if weights is None else weights,
+        },
+        schema_overrides={"label": pl.String},
     )
     keys = ["s1_freq", "s2_freq"]
     mass = weight_total("weight", frame.schema["weight"])
@@ -57,25 +99,30 @@ def frequency_grid(data: Instances, features: Ints, weights: Floats | None = Non
     )
 
 
-def label_by_frequency(data: Instances, features: Ints, weights: Floats | None = None) -> pl.DataFrame:
+def label_by_frequency(
+    data: Instances, features: npt.ArrayLike | Points, weights: Floats | None = None
+) -> pl.DataFrame:
     """Return the share of every label by how often a sentence occurs, with intervals (Figure 4).
 
     With `weights`, one per row, `count` and `share` are of weight, and intervals of effective counts.
     """
-    labels = data.label_codes
+    pairs = _counted(data, features, weights)
     rows = []
     for column, feature in enumerate(LEAKAGE_FEATURES[:2]):
-        ends = _classes(features[:, column])
-        place = np.searchsorted(ends, features[:, column], side="right") - 1
+        values = pairs.features[:, column]
+        ends = _classes(values, pairs.n)
+        place = np.searchsorted(ends, values, side="right") - 1
         for i, start in enumerate(ends):
-            here = labels[place == i]
-            if not len(here):  # no sentence occurs so often
+            here = place == i
+            n = int(pairs.n[here].sum())
+            if not n:  # no sentence occurs so often
                 continue
-            mass = None if weights is None else weights[place == i]
-            counts = np.bincount(here, mass, minlength=len(data.labels))
-            tested = counts if mass is None else effective_counts([counts], [(mass**2).sum()])[0]
+            counts = pairs.of_labels(here, len(data.labels))
+            tested = counts
+            if weights is not None:
+                tested = effective_counts([counts], [(weights[here] ** 2).sum()])[0]
             low, high = wilson(tested, np.full(len(counts), max(int(tested.sum()), 1)))
-            last = int(features[place == i, column].max(initial=start))
+            last = int(values[here].max(initial=start))
             for k, label in enumerate(data.labels):
                 share = counts[k] / (counts.sum() or 1)
                 rows.append(
@@ -85,7 +132,7 @@ def label_by_frequency(data: Instances, features: Ints, weights: Floats | None =
                         int(start),
                         last,
                         label,
-                        len(here),
+                        n,
                         counts[k].item(),
                         share,
                         float(low[k]),
@@ -96,28 +143,35 @@ def label_by_frequency(data: Instances, features: Ints, weights: Floats | None =
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def _classes(values: Ints) -> Ints:
+def _classes(values: Ints, n: Ints) -> Ints:
     """Return the lower ends of frequency classes, the upper ones merged until each has a few pairs."""
     ends = [step for step in FREQUENCY_STEPS if step <= values.max(initial=1)]
-    while len(ends) > 1 and (values >= ends[-1]).sum() < FEWEST_IN_CLASS:
+    while len(ends) > 1 and n[values >= ends[-1]].sum() < FEWEST_IN_CLASS:
         ends.pop()
     return np.array(ends, dtype=np.int64)
 
 
 def quantile_shares(
-    data: Instances, features: Ints, *, embed: str, seed: int, weights: Floats | None = None
+    data: Instances,
+    features: npt.ArrayLike | Points,
+    *,
+    embed: str,
+    seed: int,
+    weights: Floats | None = None,
 ) -> pl.DataFrame:
     """Return how every feature, as its quantile, is distributed within each label (Figure 1).
 
     The cosine of the two texts' embeddings stands beside the three leakage features for comparison, and Word Mover's
     Distance where POT is installed; both on a sample of the pairs.
     """
-    mass = np.ones(len(data)) if weights is None else weights
-    columns = {
-        name: (features[:, i].astype(np.float64), data.label_codes, mass)
+    pairs = _counted(data, features, weights)
+    mass = pairs.mass.astype(np.float64)
+    columns: dict[str, Drawn] = {
+        name: (pairs.features[:, i].astype(np.float64), pairs.labels, mass)
         for i, name in enumerate(LEAKAGE_FEATURES)
     }
-    columns |= _similarities(data, mass, embed, seed)
+    del pairs
+    columns |= _similarities(data, weights, embed, seed)
     frames = []
     bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
     for name, (values, labels, weight) in columns.items():
@@ -140,21 +194,24 @@ def quantile_shares(
     return pl.concat(frames)
 
 
-def _similarities(
-    data: Instances, mass: Floats, embed: str, seed: int
-) -> dict[str, tuple[Floats, npt.NDArray[np.int32], Floats]]:
+def _similarities(data: Instances, weights: Floats | None, embed: str, seed: int) -> dict[str, Drawn]:
     """Return how alike the texts of sampled pairs are, by name, beside the labels and weights of these pairs."""
-    order = np.random.default_rng(seed).permutation(len(data))
+    order = np.arange(len(data), dtype=np.int32 if len(data) < 1 << 31 else np.int64)
+    np.random.default_rng(seed).shuffle(order)
+    order = order[: max(pairs_compared(embed), PAIRS_TO_MOVE)].copy()
 
     def sampled(size: int) -> tuple[Instances, npt.NDArray[np.int64]]:
         rows = np.zeros(len(data), dtype=np.bool_)
         rows[order[:size]] = True
         return data.with_texts(rows), np.flatnonzero(rows)
 
+    def mass(rows: npt.NDArray[np.int64]) -> Floats:
+        return np.ones(len(rows)) if weights is None else weights[rows]
+
     part, rows = sampled(pairs_compared(embed))
     tokens = encoded_texts(part, "default").stacked() if embed == "tfidf" else None
     alike = cosine_similarity(*_texts(part), embed, seed=seed, tokenised=tokens)
-    measures = {"similarity": (alike, data.label_codes[rows], mass[rows])}
+    measures: dict[str, Drawn] = {"similarity": (alike, data.label_codes[rows], mass(rows))}
     if has_transport():
         part, rows = sampled(PAIRS_TO_MOVE)
         tokens = encoded_texts(part, "default").stacked()
@@ -162,7 +219,7 @@ def _similarities(
         finite = np.isfinite(distance)
         if finite.any():
             rows = rows[finite]
-            measures["word_movers_distance"] = (distance[finite], data.label_codes[rows], mass[rows])
+            measures["word_movers_distance"] = (distance[finite], data.label_codes[rows], mass(rows))
     return measures
 
 

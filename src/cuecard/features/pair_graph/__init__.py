@@ -2,9 +2,10 @@
 
 from cuecard.features.pair_graph.deepwalk import advanced_features, deepwalk, embedding_features
 from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
+from cuecard.features.pair_graph.leakage import leakage_points, leakage_rows
 from cuecard.features.pair_graph.pairs import SentencePairs, pairs_of
 from cuecard.features.pair_graph.space import MEMORY, Space
-from cuecard.features.pair_graph.two_steps import TwoSteps, leakage_rows, two_step_walks
+from cuecard.features.pair_graph.two_steps import TwoSteps, two_step_walks
 from cuecard.features.pair_graph.unlexicalized import (
     UNLEXICALIZED_FEATURES,
     bleu_scores,
@@ -35,6 +36,7 @@ __all__ = [
     "embedding_features",
     "graph_of",
     "leakage_features",
+    "leakage_points",
     "leakage_rows",
     "pair_graph",
     "pairs_of",

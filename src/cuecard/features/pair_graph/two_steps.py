@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.features.pair_graph import _edges
 from cuecard.features.pair_graph.pairs import Numbers, SentencePairs
@@ -199,20 +197,3 @@ class _Edges:
     def _size(self, colour: int) -> int:
         """Return how many nodes have a colour; node n has the colour n modulo p."""
         return (self._n - colour + self._colours - 1) // self._colours
-
-
-def leakage_rows(pairs: SentencePairs, steps: TwoSteps, rows: slice) -> npt.NDArray[np.int64]:
-    """Return S1_freq, S2_freq and S1S2_inter of some of the pairs.
-
-    A pair that is not counted in the graph gets the features it would have if it alone were added.
-    """
-    a, b = pairs.first[rows], pairs.second[rows]
-    columns: list[npt.NDArray[Any]] = [pairs.frequency[a], pairs.frequency[b], steps.walks[rows]]
-    table = np.column_stack(columns).astype(np.int64, copy=False)
-    if pairs.counted is not None:
-        alone = np.flatnonzero(~pairs.counted[rows])
-        a, b, loops = a[alone], b[alone], pairs.loops
-        table[alone, :2] += np.where(a == b, 2, 1)[:, None]
-        # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
-        table[alone, 2] += np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
-    return table

@@ -8,8 +8,9 @@ import numpy as np
 
 from cuecard.features.pair_graph import _kernels
 from cuecard.features.pair_graph.graph import PairGraph
+from cuecard.features.pair_graph.leakage import leakage_rows
 from cuecard.features.pair_graph.pairs import SentencePairs
-from cuecard.features.pair_graph.two_steps import leakage_rows, two_step_walks
+from cuecard.features.pair_graph.two_steps import two_step_walks
 from cuecard.stats.arrays import Floats, Ints
 
 #: The three leakage features of the Selection paper, in its order.

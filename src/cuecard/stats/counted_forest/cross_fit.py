@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import isqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.counted_forest import _kernels
-from cuecard.stats.counted_forest.points import Points, distinct_points
+from cuecard.stats.counted_forest.points import distinct_points
+
+T = TypeVar("T")
 
 
 def fold_numbers(n: int, folds: int, *, groups: npt.ArrayLike | None = None, seed: int = 0) -> Ints:
     """Return a fold for every row, drawn at random in equal sizes; rows of one group share theirs."""
-    rng = np.random.default_rng(seed)
     if groups is None:
-        return rng.permutation(np.arange(n, dtype=np.int64) % folds)
+        return small_fold_numbers(n, folds, seed=seed).astype(np.int64)
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-    drawn = rng.permutation(np.arange(int(codes.max(initial=-1)) + 1, dtype=np.int64) % folds)
-    return drawn[codes]
+    return small_fold_numbers(int(codes.max(initial=-1)) + 1, folds, seed=seed).astype(np.int64)[codes]
+
+
+def small_fold_numbers(n: int, folds: int, *, seed: int = 0) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return what `fold_numbers` returns, in a byte each where there are no more than 255 folds."""
+    drawn: npt.NDArray[np.unsignedinteger[Any]] = np.empty(n, dtype=np.uint8 if folds < 256 else np.uint32)
+    drawn[:] = np.resize(np.arange(folds, dtype=drawn.dtype), n)
+    np.random.default_rng(seed).shuffle(drawn)
+    return drawn
 
 
 def cross_fitted(
@@ -75,70 +83,51 @@ def cross_fitted(
         )
         probabilities[here] = leaves[place]
 
-    with ThreadPoolExecutor(threads or _cores()) as pool:
-        list(pool.map(one_fold, range(len(bounds) - 1)))
+    in_threads(one_fold, len(bounds) - 1, threads)
     return probabilities
 
 
-def held_out(
-    points: Points,
-    labels: npt.ArrayLike,
-    rounds: Sequence[tuple[Bools, Bools]],
-    *,
-    n_labels: int,
-    trees: int,
-    depth: int = 30,
-    seed: int = 0,
-    threads: int | None = None,
+def on_counts(
+    values: Floats, fitted: Ints, asked: Ints, *, trees: int, depth: int = 30, seed: int = 0
 ) -> Floats:
-    """Return P(label | row) for every row that a round scores, from a forest on the rows that it fits; nan for others.
+    """Return P(label | point) from a forest on points that carry every label `fitted` times; nan where none is asked.
 
-    They are those of `cross_fitted` for two folds, the scored rows without their labels and the fitted ones. Rows
-    are looked at once a round, to count points: memory holds little more than `points` and what is returned.
+    Without anything to fit, every label is as likely. `asked` has how many rows of each point are scored.
     """
-    codes = np.asarray(labels, dtype=np.int64)
-    probabilities = np.full((len(codes), n_labels), np.nan)
+    n_labels = fitted.shape[1]
+    probabilities = np.full(fitted.shape, np.nan)
+    if not fitted.any():
+        probabilities[asked > 0] = 1 / n_labels
+        return probabilities
+    here = np.flatnonzero(fitted.any(axis=1) | (asked > 0))
+    fitted, asked = fitted[here], asked[here]
+    of_points, ranks = _ranked(values[here])
+    counts = fitted.copy()
+    counts[:, 0] += asked  # a point that is only scored is drawn 0 times
+    point, label = np.nonzero(counts)
+    cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
+    held = np.flatnonzero(asked)
     mixed = np.random.SeedSequence([seed, 0]).generate_state(1, np.uint64)[0]
-
-    def one_round(number: int) -> None:
-        fit, score = rounds[number]
-        if not score.any():
-            return
-        if not fit.any():
-            probabilities[score] = 1 / n_labels
-            return
-        fitted = Points(points.values, points.index[fit]).counts(codes[fit], n_labels)
-        scored = points.index[score]
-        asked = np.bincount(scored, minlength=len(points))
-        here = np.flatnonzero(fitted.any(axis=1) | (asked > 0))
-        fitted, asked = fitted[here], asked[here]
-        values, ranks = _ranked(points.values[here])
-        counts = fitted.copy()
-        counts[:, 0] += asked  # a point that is only scored is drawn 0 times
-        point, label = np.nonzero(counts)
-        cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
-        tried = max(1, isqrt(points.values.shape[1]))
-        held = np.flatnonzero(asked)
-        leaves = _kernels.forest(
-            values,
-            ranks,
-            cells,
-            fitted[point, label],
-            np.empty(0),
-            n_labels,
-            held,
-            trees,
-            depth,
-            tried,
-            mixed,
-        )
-        place = np.zeros(len(points), dtype=np.int64)
-        place[here[held]] = np.arange(len(held))
-        probabilities[score] = leaves[place[scored]]
-
-    with ThreadPoolExecutor(threads or _cores()) as pool:
-        list(pool.map(one_round, range(len(rounds))))
+    probabilities[here[held]] = _kernels.forest(
+        of_points,
+        ranks,
+        cells,
+        fitted[point, label],
+        np.empty(0),
+        n_labels,
+        held,
+        trees,
+        depth,
+        max(1, isqrt(values.shape[1])),
+        mixed,
+    )
     return probabilities
+
+
+def in_threads(work: Callable[[int], T], n: int, threads: int | None = None) -> list[T]:
+    """Return what a function returns for 0 … n − 1, each computed in a thread."""
+    with ThreadPoolExecutor(threads or _cores()) as pool:
+        return list(pool.map(work, range(n)))
 
 
 def _whole_and_rest(mass: npt.NDArray[Any]) -> tuple[Ints, Floats]:

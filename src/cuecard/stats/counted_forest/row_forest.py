@@ -49,4 +49,5 @@ def forest_probabilities(
         with config_context(skip_parameter_validation=True, assume_finite=True):  # the same for all trees
             tree.fit(cell_rows, cell_labels, sample_weight=mass.astype(np.float64), check_input=False)
             probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
-    return (probabilities / trees)[test_points.index]
+    of_rows: Floats = (probabilities / trees)[test_points.index]
+    return of_rows
