@@ -17,7 +17,7 @@ from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats.arrays import Floats
 from cuecard.stats.counted_forest import Points
 from cuecard.stats.scores.auc import Auc, choice_auc, label_auc
-from cuecard.stats.scores.counted import counted_label_auc, counted_score_test
+from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
 
@@ -82,10 +82,8 @@ def _of_cells(trial: Trial, cells: Cells, used: Sequence[int] | None = None) -> 
     chained = cells.chained(trial.settings, crossed, used)
     if data.grouped:
         return _of_rows(trial, cells.of_pairs(crossed), cells.of_pairs(chained))
-    tests = [
-        counted_score_test(_cautious(chained), cells.counts, cells.cell, data.units(scope))
-        for scope in SCOPES
-    ]
+    units = [data.units(scope) for scope in SCOPES]
+    tests = counted_score_tests(_cautious(chained), cells.counts, cells.cell, units)
     auc = counted_label_auc(
         crossed, cells.counts, cells.cell, data.units("hypothesis"), inflation=_inflation(trial)
     )

@@ -168,31 +168,19 @@ def score_moments(
     `means` are those of the logs by stratum, and `labels` what `label_sums` returns. What every example adds to the
     score and to the variance is added to `own` and `spread` at the place of its unit.
     """
-    k, n_strata, equal = table.shape[1], len(means), len(weight) == 1
+    n_strata, equal = len(means), len(weight) == 1
     variance, third = np.zeros(n_strata), np.zeros(n_strata)
     sizes = labels[0].sum(axis=1)
-    left, marks = np.empty(k), labels[1].copy()  # the mean marks of labels
-    for s in range(n_strata):
-        marks[s] /= max(sizes[s], 1.0)
+    left, marks = np.empty(table.shape[1]), mean_marks(labels)
     squares = part = 0.0
     for i in range(len(codes)):
         s = strata[i]
         write_logs(table[i], shares, smallest, left)
-        along = 0.0
-        for j in range(k):
-            left[j] -= means[s, j]
-            along += left[j] * marks[s, j]
+        along, second, cube = terms(left, means[s], marks[s], labels[:, s], sizes[s])
         unit = units[i]
         own[unit] += (weight[0] if equal else weight[i]) * left[codes[i]] - along
         if sizes[s] < 2:
             continue
-        second = -sizes[s] * along * along
-        cube = -sizes[s] * along * along * along
-        for j in range(k):
-            second += labels[2, s, j] * left[j] * left[j]
-            cube += left[j] * left[j] * (labels[3, s, j] * left[j] - 3 * labels[2, s, j] * along)
-            cube += 3 * labels[1, s, j] * left[j] * along * along
-        second /= sizes[s] - 1
         spread[unit] += second
         variance[s] += second
         third[s] += cube
@@ -200,6 +188,42 @@ def score_moments(
         if i % BLOCK == BLOCK - 1:
             squares += part
             part = 0.0
-    for s in range(n_strata):
-        third[s] *= sizes[s] / ((sizes[s] - 1) * (sizes[s] - 2)) if sizes[s] > 2 else 0.0
+    scale_third(third, sizes)
     return variance, third, squares + part
+
+
+@njit(cache=True, nogil=True)
+def mean_marks(labels: Floats) -> Floats:
+    """Return the mean marks of labels by stratum, of what `label_sums` returns."""
+    marks: Floats = labels[1].copy()
+    for s in range(len(marks)):
+        marks[s] /= max(labels[0, s].sum(), 1.0)
+    return marks
+
+
+@njit(cache=True, nogil=True)
+def terms(
+    left: Floats, means: Floats, marks: Floats, labels: Floats, size: float
+) -> tuple[float, float, float]:
+    """Return what logs score with the mean marks, and what they add to variance and third moment of their stratum.
+
+    `left` is made relative to the means of the stratum; `labels` are its sums of weights to several powers.
+    """
+    along = 0.0
+    for j in range(len(left)):
+        left[j] -= means[j]
+        along += left[j] * marks[j]
+    second = -size * along * along
+    cube = -size * along * along * along
+    for j in range(len(left)):
+        second += labels[2, j] * left[j] * left[j]
+        cube += left[j] * left[j] * (labels[3, j] * left[j] - 3 * labels[2, j] * along)
+        cube += 3 * labels[1, j] * left[j] * along * along
+    return along, second / max(size - 1, 1.0), cube
+
+
+@njit(cache=True, nogil=True)
+def scale_third(third: Floats, sizes: Floats) -> None:
+    """Make the sums of cubes of strata their third moments; in place."""
+    for s in range(len(third)):
+        third[s] *= sizes[s] / ((sizes[s] - 1) * (sizes[s] - 2)) if sizes[s] > 2 else 0.0

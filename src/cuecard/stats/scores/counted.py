@@ -5,14 +5,15 @@ Cells are by stratum, point and label. Only sums over units go through all examp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard._compiled import njit
-from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.scores import _kernels
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.scores import _counted_kernels, _kernels
 from cuecard.stats.scores.auc import Auc, auc_interval, pair_shares
 from cuecard.stats.scores.score_test import (
     SMALLEST_PROBABILITY,
@@ -26,10 +27,10 @@ from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes
 Array = npt.NDArray[Any]
 
 
-def counted_score_test(
-    probabilities: Floats, counts: Ints, cell: Array, units: npt.ArrayLike | None = None, *, seed: int = 0
-) -> ScoreTest:
-    """Return `score_test` of counted examples.
+def counted_score_tests(
+    probabilities: Floats, counts: Ints, cell: Array, units: Sequence[npt.ArrayLike | None], *, seed: int = 0
+) -> list[ScoreTest]:
+    """Return `score_test` of counted examples for each of several kinds of units.
 
     Args:
         probabilities: of every label (the last axis), by stratum and point; nan where examples are not tested.
@@ -39,63 +40,44 @@ def counted_score_test(
         seed: see `score_test`.
     """
     tested = ~np.isnan(probabilities[..., 0])
-    counts = counts * tested[..., None]
-    labels, n = counts.sum(axis=1), int(counts.sum())
+    labels = (counts * tested[..., None]).sum(axis=1).astype(np.float64)
+    n, points, k = int(labels.sum()), counts.shape[1], counts.shape[2]
     if not n:
-        return ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")
-    shares, sizes = labels.sum(axis=0) / n, labels.sum(axis=1)
-    logs = np.log(np.maximum(np.where(tested[..., None], probabilities, 1.0), SMALLEST_PROBABILITY))
-    logs -= (logs @ shares)[..., None]
-    of_points = counts.sum(axis=2)
-    filled = np.maximum(sizes, 1)[:, None]
-    means = (of_points[..., None] * logs).sum(axis=1) / filled
-    score, expected = float((counts * logs).sum()), float((means * labels).sum())
-    left = logs - means[:, None]
-    own, spread, third = _moments(left, labels, sizes)
-    null = Null(
-        n,
-        expected,
-        float((of_points * spread).sum()),
-        float((of_points * third).sum()),
-        float((of_points * spread**2).sum()),
-    )
+        return [ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")] * len(units)
+    table, known, sums = probabilities.reshape(-1, k), tested.ravel(), np.stack([labels] * 4)
+    shares, sizes = labels.sum(axis=0) / labels.sum(), labels.sum(axis=1)
+    logs = _counted_kernels.point_logs(table, known, shares, SMALLEST_PROBABILITY)
+    means = np.zeros_like(labels)
+    score = _counted_kernels.score_sums(cell, logs, known, points, means)
+    filled = sizes > 0
+    means[filled] /= sizes[filled, None]
+    expected = float((means * labels).sum())
+    own, second, cube = _counted_kernels.point_terms(logs, known, points, means, sums)
+    variance, third, squares = _counted_kernels.moments(cell, k, known, points, second, cube, sizes)
+    null = Null(n, expected, float(variance.sum()), float(third.sum()), squares)
 
+    @cache
     def drawn_tails() -> tuple[float, float]:
-        point, code = np.divmod(cell, labels.shape[1])
-        rows = np.flatnonzero(tested.ravel()[point])
-        table = probabilities.reshape(-1, labels.shape[1])[point[rows]]
-        strata = point[rows] // tested.shape[1]
-        parts = deviations(table, code[rows], np.ones(len(rows)), shares, strata)
+        point, code = np.divmod(cell, k)
+        rows = np.flatnonzero(known[point])
+        strata = point[rows] // points
+        parts = deviations(table[point[rows]], code[rows], np.ones(len(rows)), shares, strata)
         return permuted_tails(parts, score - expected, seed)
 
-    if units is None:
-        return null.test(score, None, drawn_tails)
-    unit, n_units = unit_codes(units, len(cell))
-    size, owns, spreads = np.zeros(n_units, dtype=np.int32), np.zeros(n_units), np.zeros(n_units)
-    each = np.repeat(spread.ravel(), labels.shape[1])
-    _add_tested(cell, unit, (counts > 0).ravel(), own.ravel(), each, size, owns, spreads)
-    return null.test(score, (size, owns, spreads), drawn_tails)
+    def test(of: npt.ArrayLike | None) -> ScoreTest:
+        if of is None:
+            return null.test(score, None, drawn_tails)
+        unit, n_units = unit_codes(of, len(cell))
+        by_unit = _counted_kernels.unit_sums(cell, unit, known, own, second, n_units)
+        return null.test(score, by_unit, drawn_tails)
 
-
-def _moments(left: Floats, labels: Ints, sizes: Ints) -> tuple[Floats, Floats, Floats]:
-    """Return what an example of every cell adds to the score, and of every point to its variance and third moment.
-
-    `left` are the logs beyond their means, and `labels` how many examples of a stratum have each label.
-    """
-    size, mass = sizes[:, None].astype(np.float64), labels[:, None]
-    along = (left * (mass / np.maximum(size, 1)[..., None])).sum(axis=2)
-    own = left - along[..., None]
-    second = ((mass * left**2).sum(axis=2) - size * along**2) / np.maximum(size - 1, 1)
-    third = (mass * left**2 * (left - 3 * along[..., None])).sum(axis=2)
-    third += 3 * (mass * left).sum(axis=2) * along**2 - size * along**3
-    third *= size / np.maximum((size - 1) * (size - 2), 1)
-    return own, np.where(size > 1, second, 0.0), np.where(size > 2, third, 0.0)
+    return [test(of) for of in units]
 
 
 def counted_label_auc(
     probabilities: Floats, counts: Ints, cell: Array, units: npt.ArrayLike, *, inflation: float = 1.0
 ) -> Auc:
-    """Return `label_auc` of counted examples; the arguments are those of `counted_score_test`."""
+    """Return `label_auc` of counted examples; the arguments are those of `counted_score_tests`."""
     counts = counts * ~np.isnan(probabilities[..., :1])
     shares, ranked = pair_shares(counts.sum(axis=1).astype(np.float64))
     if not ranked:
@@ -114,31 +96,5 @@ def counted_label_auc(
     each = np.divide(influence, mass, out=influence, where=mass > 0)
     unit, n_units = unit_codes(units, len(cell))
     sums = np.zeros(n_units)
-    _add(cell, unit, each, sums)
+    _counted_kernels.add_by_cell(cell, unit, each, sums)
     return auc_interval(area, sum_of_squares(sums), inflation)
-
-
-@njit(cache=True, nogil=True)
-def _add(cell: Array, unit: Array, values: Floats, sums: Floats) -> None:
-    """Add a value that the examples of a cell share to the sums of units."""
-    for i in range(len(cell)):
-        sums[unit[i]] += values[cell[i]]
-
-
-@njit(cache=True, nogil=True)
-def _add_tested(
-    cell: Array,
-    unit: Array,
-    tested: Bools,
-    own: Floats,
-    spread: Floats,
-    size: Array,
-    owns: Floats,
-    spreads: Floats,
-) -> None:
-    """Count the tested examples of units, and add up two values that those of a cell share."""
-    for i in range(len(cell)):
-        if tested[cell[i]]:
-            size[unit[i]] += 1
-            owns[unit[i]] += own[cell[i]]
-            spreads[unit[i]] += spread[cell[i]]
