@@ -119,6 +119,7 @@ class PairGraphAudit:
         pairs = pairs_of(data, space)
         steps = two_step_walks(pairs)
         features, graph = leakage_points(pairs, steps), _describe(pairs, steps)
+        pairs = replace(pairs)  # without what was counted of them
         del steps
         outcomes = ablations(features, leak_trial)
         left_out = self._larger_sets(data, leak_trial, outcomes)

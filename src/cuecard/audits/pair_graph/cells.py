@@ -97,6 +97,11 @@ class Cells:
         probabilities: Floats = table.reshape(-1, table.shape[2])[self.cell // table.shape[2]]
         return probabilities
 
+    def right(self, table: Floats, rows: slice) -> Floats:
+        """Return the probability that the first label has for a range of pairs."""
+        first: Floats = np.ascontiguousarray(table[..., 0]).ravel()[self.cell[rows] // table.shape[2]]
+        return first
+
     def marks(self, table: Floats, space: Space) -> Bools:
         """Return whether each scored pair has the label of the highest probability."""
         n_labels = table.shape[2]

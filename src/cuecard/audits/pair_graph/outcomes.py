@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.audits.pair_graph.cells import Cells
+from cuecard.audits.pair_graph.choices import DOUBT, ScoredChoices
 from cuecard.audits.pair_graph.scores import ABLATIONS, Score, Trial
-from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats.arrays import Floats
 from cuecard.stats.counted_forest import Points
-from cuecard.stats.scores.auc import Auc, choice_auc, label_auc
+from cuecard.stats.scores.auc import Auc, choice_auc_in_parts, label_auc
 from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
-from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
+from cuecard.stats.scores.score_test import ScoreTest, choice_score_test_in_parts, score_test
 
-#: Share of even probabilities mixed into those of a forest before its log score is taken.
-DOUBT = 0.1
 #: Copies of either sentence are one observation.
 SCOPES: tuple[UnitScope, ...] = ("hypothesis", "premise")
 
@@ -70,6 +69,9 @@ def outcome(trial: Trial, features: npt.ArrayLike | Points, *, distinct: bool = 
 
 
 def _of_rows(trial: Trial, probabilities: Floats, tested: Floats) -> ForestOutcome:
+    if trial.data.grouped:
+        scored, asked = (ScoredChoices.of_rows(trial.data, table) for table in (probabilities, tested))
+        return _of_choices(trial, scored, asked)
     return ForestOutcome(
         trial.marks(probabilities), _test(trial, tested), _auc(trial, probabilities, _inflation(trial))
     )
@@ -81,13 +83,27 @@ def _of_cells(trial: Trial, cells: Cells, used: Sequence[int] | None = None) -> 
     crossed = cells.crossed(trial.settings, used)
     chained = cells.chained(trial.settings, crossed, used)
     if data.grouped:
-        return _of_rows(trial, cells.of_pairs(crossed), cells.of_pairs(chained))
+        scored, tested = (ScoredChoices(data, partial(cells.right, table)) for table in (crossed, chained))
+        return _of_choices(trial, scored, tested)
     units = [data.units(scope) for scope in SCOPES]
     tests = counted_score_tests(_cautious(chained), cells.counts, cells.cell, units)
     auc = counted_label_auc(
         crossed, cells.counts, cells.cell, data.units("hypothesis"), inflation=_inflation(trial)
     )
     return ForestOutcome(cells.marks(crossed, trial.space), max(tests, key=lambda test: test.log_p), auc)
+
+
+def _of_choices(trial: Trial, scored: ScoredChoices, tested: ScoredChoices) -> ForestOutcome:
+    """Return the outcome of examples of several choices; copies of all their answers are one observation."""
+
+    def of_examples(choices: ScoredChoices) -> dict[str, Any]:
+        first = choices.first_rows
+        weights = None if trial.weights is None else trial.weights[first]
+        return {"units": trial.data.units("choices")[first], "weights": weights}
+
+    test = choice_score_test_in_parts(tested.shares, **of_examples(tested))
+    auc = choice_auc_in_parts(scored.shares(), **of_examples(scored), inflation=_inflation(trial))
+    return ForestOutcome(trial.space.kept(scored.credits), test, auc)
 
 
 def _cautious(probabilities: Floats) -> Floats:
@@ -106,11 +122,6 @@ def _test(trial: Trial, probabilities: Floats) -> ScoreTest:
     """Return the test with copies of either sentence as units, whichever leaves more to chance."""
     rows = np.flatnonzero(~np.isnan(probabilities[:, 0]))
     data, weights = trial.data, None if trial.weights is None else trial.weights[rows]
-    if data.grouped:
-        share, gold, sizes, first = _choices(data, probabilities, rows)
-        units = data.units("choices")[first]
-        mass = None if trial.weights is None else trial.weights[first]
-        return choice_score_test(share, gold, sizes, units=units, weights=mass)
     labels, fold = data.label_codes[rows], trial.fold[rows]
     cautious = _cautious(probabilities[rows])
     tests = [
@@ -123,11 +134,6 @@ def _test(trial: Trial, probabilities: Floats) -> ScoreTest:
 def _auc(trial: Trial, probabilities: Floats, inflation: float) -> Auc:
     rows = np.flatnonzero(trial.scored)
     data = trial.data
-    if data.grouped:
-        share, gold, sizes, first = _choices(data, probabilities, rows)
-        mass = None if trial.weights is None else trial.weights[first]
-        units = data.units("choices")[first]
-        return choice_auc(share, gold, sizes, units=units, weights=mass, inflation=inflation)
     weights = None if trial.weights is None else trial.weights[rows]
     return label_auc(
         probabilities[rows],
@@ -137,19 +143,6 @@ def _auc(trial: Trial, probabilities: Floats, inflation: float) -> Auc:
         weights=weights,
         inflation=inflation,
     )
-
-
-def _choices(
-    data: Instances, probabilities: Floats, rows: npt.NDArray[np.int64]
-) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the shares of the choices of every example, the place of the right one, sizes and first rows."""
-    examples = data.example_codes[rows]
-    starts = np.flatnonzero(np.diff(examples, prepend=-1))
-    sizes = np.diff(np.append(starts, len(rows)))
-    right = (1 - DOUBT) * probabilities[rows, 0] + DOUBT / 2
-    share = right / np.repeat(np.add.reduceat(right, starts), sizes)
-    gold = np.flatnonzero(data.label_codes[rows] == 0) - starts
-    return share, gold, sizes, rows[starts]
 
 
 def ablations(features: npt.ArrayLike | Points, trial: Trial) -> dict[str, ForestOutcome]:

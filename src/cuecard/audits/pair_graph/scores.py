@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.audits.pair_graph.cells import Cells, Forest, counted_cells
+from cuecard.audits.pair_graph.choices import ScoredChoices
 from cuecard.audits.partial_input.learned.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.features.pair_graph import MEMORY, Space
@@ -137,8 +138,9 @@ class Trial:
     def chance(self) -> float:
         """Share of the most frequent label among the scored pairs; for choices, of a blind guess."""
         if self.data.grouped:
-            examples = self.data.example_codes[self.scored]
-            return self.mean(1 / np.bincount(examples)[np.unique(examples)]) if examples.size else 0.0
+            begins = self.data.first_rows
+            sizes = np.diff(begins)[self.number[begins[:-1]] < self.folds]
+            return self.mean(1 / sizes) if sizes.size else 0.0
         labels = self.data.label_codes if self.folds > 1 else self.data.label_codes[self.scored]
         counts: npt.NDArray[Any] = (
             counts_of_codes(labels, len(self.data.labels))
@@ -230,18 +232,10 @@ class Trial:
 
     def marks(self, probabilities: Floats) -> Floats:
         """Return the credit of every scored example for these probabilities."""
-        rows = probabilities[self.scored]
-        labels = self.data.label_codes[self.scored]
-        if not self.data.grouped:
-            return np.asarray(rows.argmax(axis=1) == labels, dtype=np.float64)
-        examples = np.unique(self.data.example_codes[self.scored], return_inverse=True)[1]
-        right = rows[:, 0]
-        best = np.full(examples.max(initial=-1) + 1, -np.inf)
-        np.maximum.at(best, examples, right)
-        at_top = right >= best[examples] - 1e-12
-        ties = np.bincount(examples, weights=at_top)
-        credits: Floats = np.bincount(examples, weights=at_top & (labels == 0)) / ties
-        return credits
+        if self.data.grouped:
+            return ScoredChoices.of_rows(self.data, probabilities).credits
+        likely = probabilities[self.scored].argmax(axis=1)
+        return np.asarray(likely == self.data.label_codes[self.scored], dtype=np.float64)
 
     def effective_n(self, credits: npt.NDArray[Any]) -> float:
         """Return how many examples that count the same have the error of the credits' mean."""

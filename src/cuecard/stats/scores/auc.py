@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit, ndtri
 
 from cuecard.stats._arrays import level_of
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.scores import _kernels
 from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes, weights_of
 
@@ -91,16 +92,31 @@ def choice_auc(
     >>> round(result.value, 2), round(result.low, 2), round(result.high, 2)
     (0.5, 0.38, 0.62)
     """
-    values = np.asarray(probabilities, np.float64)
-    count, right = np.asarray(sizes, np.int64), np.asarray(gold, np.int64)
-    weight = np.ones(len(count)) if weights is None else np.asarray(weights, np.float64)
-    ranked = count > 1
+    part = (np.asarray(probabilities, np.float64), np.asarray(gold, np.int64), np.asarray(sizes, np.int64))
+    return choice_auc_in_parts([part], units=units, weights=weights, inflation=inflation, level=level)
+
+
+def choice_auc_in_parts(
+    parts: Iterable[tuple[Floats, Ints, Ints]],
+    *,
+    units: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    inflation: float = 1.0,
+    level: float = 0.95,
+) -> Auc:
+    """Return `choice_auc` of examples that come in parts: probabilities, gold and sizes of each."""
+    areas, several = [np.empty(0)], [np.empty(0, np.bool_)]
+    for values, right, count in parts:
+        starts = np.cumsum(count) - count
+        best = np.repeat(values[starts + right], count)
+        above = (values < best - 1e-12) + 0.5 * (np.abs(values - best) <= 1e-12)
+        beaten = np.add.reduceat(above, starts) - 0.5 if len(count) else np.empty(0)
+        several.append(count > 1)
+        areas.append(np.where(count > 1, beaten / np.maximum(count - 1, 1), 0.0))
+    area, ranked = np.concatenate(areas), np.concatenate(several)
+    weight = np.ones(len(area)) if weights is None else np.asarray(weights, np.float64)
     if not (weight * ranked).sum() > 0:
         return Auc(float("nan"), 0.0, 1.0)
-    starts = np.cumsum(count) - count
-    best = np.repeat(values[starts + right], count)
-    beaten = np.add.reduceat((values < best - 1e-12) + 0.5 * (np.abs(values - best) <= 1e-12), starts) - 0.5
-    area = np.where(ranked, beaten / np.maximum(count - 1, 1), 0.0)
     mass = weight * ranked / (weight * ranked).sum()
     mean = float(mass @ area)
     return auc_interval(mean, _squares(mass * (area - mean), units), inflation, level)

@@ -21,6 +21,8 @@ from cuecard.stats.scores.unit_codes import unit_codes, weights_of
 Codes = npt.NDArray[np.integer[Any]]
 #: How many examples every unit has, and sums over them: of what they add to the score, and to its variance.
 UnitSums = tuple[Codes, Floats, Floats]
+#: Probabilities of choices, the place of the right one of every example, and how many each has.
+Choices = tuple[Floats, Ints, Ints]
 ScoreTestMethod = Literal["moments", "monte carlo", "units", "constant"]
 
 #: A probability of nil would make one mistake outweigh everything else.
@@ -164,37 +166,68 @@ def choice_score_test(
     >>> round(test.z, 2), test.method
     (7.05, 'moments')
     """
-    logs = np.log(np.maximum(_checked(probabilities), SMALLEST_PROBABILITY))
+    values = _checked(probabilities)
     count, right = np.asarray(sizes, np.int64), np.asarray(gold, np.int64)
     n = len(count)
-    if logs.shape != (count.sum(),) or right.shape != (n,) or (right < 0).any() or (right >= count).any():
+    if values.shape != (count.sum(),) or right.shape != (n,) or (right < 0).any() or (right >= count).any():
         raise ValueError(
             "probabilities must have a value per choice, gold the place of one choice per example"
         )
-    if not n:
+    return choice_score_test_in_parts(
+        lambda: [(values, right, count)], units=units, weights=weights, seed=seed
+    )
+
+
+def choice_score_test_in_parts(
+    parts: Callable[[], Iterable[Choices]],
+    *,
+    units: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    seed: int = 0,
+) -> ScoreTest:
+    """Return `choice_score_test` of examples that come in parts: probabilities, gold and sizes of each."""
+    mass = None if weights is None else np.asarray(weights, np.float64)
+    terms = [[np.empty(0)] * 4, *([*each[:4]] for each in _choice_terms(parts(), mass))]
+    own, spread, cubes, even = (np.concatenate(each) for each in zip(*terms, strict=True))
+    if not len(own):
         return ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")
-    weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
-    starts = np.cumsum(count) - count
-    centred = logs - np.repeat(np.add.reduceat(logs, starts) / count, count)
-    own = weight * centred[starts + right]
-    spread = weight**2 * np.add.reduceat(centred**2, starts) / count
-    third = float((weight**3 * np.add.reduceat(centred**3, starts) / count).sum())
-    expected = float((weight * np.add.reduceat(logs, starts) / count).sum())
-    score, variance = expected + float(own.sum()), float(spread.sum())
+    expected = float(even.sum())
+    score = expected + float(own.sum())
 
     def drawn_tails() -> tuple[float, float]:
         generator = np.random.default_rng(seed)
         drawn = np.zeros(DRAWS)
-        for i in range(n):
-            drawn += weight[i] * centred[starts[i] + generator.integers(count[i], size=DRAWS)]
+        for *_, centred, sizes, weight in _choice_terms(parts(), mass):
+            for start, size, one in zip(np.cumsum(sizes) - sizes, sizes, weight, strict=True):
+                drawn += one * centred[start + generator.integers(size, size=DRAWS)]
         return _shares(drawn, float(own.sum()))
 
-    null = Null(n, expected, variance, third, float((spread**2).sum()))
+    null = Null(len(own), expected, float(spread.sum()), float(cubes.sum()), float((spread**2).sum()))
     if units is None:
         return null.test(score, None, drawn_tails)
-    unit, n_units = unit_codes(units, n)
+    unit, n_units = unit_codes(units, len(own))
     sums: list[Floats] = [np.bincount(unit, part, n_units).astype(np.float64) for part in (own, spread)]
     return null.test(score, (_kernels.sizes_of(unit, n_units), sums[0], sums[1]), drawn_tails)
+
+
+def _choice_terms(
+    parts: Iterable[Choices], mass: Floats | None
+) -> Iterator[tuple[Floats, Floats, Floats, Floats, Floats, Ints, Floats]]:
+    """Yield what examples add to the score, its variance, third moment and expectation, of every part.
+
+    With it come the logs of choices beyond the mean of their example, and sizes and weights of examples.
+    """
+    done = 0
+    for values, right, count in parts:
+        logs = np.log(np.maximum(values, SMALLEST_PROBABILITY))
+        weight = np.ones(len(count)) if mass is None else mass[done : done + len(count)]
+        done += len(count)
+        starts = np.cumsum(count) - count
+        centred = logs - np.repeat(np.add.reduceat(logs, starts) / count, count)
+        own = weight * centred[starts + right]
+        spread = weight**2 * np.add.reduceat(centred**2, starts) / count
+        cubes = weight**3 * np.add.reduceat(centred**3, starts) / count
+        yield own, spread, cubes, weight * np.add.reduceat(logs, starts) / count, centred, count, weight
 
 
 def _checked(probabilities: npt.ArrayLike) -> Floats:
