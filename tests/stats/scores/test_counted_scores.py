@@ -7,9 +7,9 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from cuecard.stats.scores.auc import label_auc
+from cuecard.stats.scores.auc import choice_auc, choice_auc_in_parts, label_auc
 from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
-from cuecard.stats.scores.score_test import score_test
+from cuecard.stats.scores.score_test import choice_score_test, choice_score_test_in_parts, score_test
 
 
 def counted_examples(seed, n=20_000, points=15, labels=3):
@@ -76,3 +76,29 @@ def test_nothing_that_is_scored_is_tested_or_ranked():
         "constant"
     ] * 2
     assert np.isnan(counted_label_auc(nothing, counts, cell, cell).value)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("n", [40, 5])  # with few examples, choices are drawn
+def test_choices_in_parts_have_the_test_and_the_area_of_all_of_them(weighted, n):
+    rng = np.random.default_rng(n)
+    sizes = rng.integers(2, 5, n)
+    gold, values = rng.integers(0, sizes), rng.random(sizes.sum())
+    more = {
+        "weights": rng.random(n) + 0.5 if weighted else None,
+        "units": None if n < 40 else np.arange(n) // 2,
+    }
+
+    def parts():
+        for start in range(0, n, 3):
+            own = slice(start, start + 3)
+            before = sizes[:start].sum()
+            yield values[before : before + sizes[own].sum()], gold[own], sizes[own]
+
+    assert choice_score_test_in_parts(parts, **more) == choice_score_test(values, gold, sizes, **more)
+    assert choice_auc_in_parts(parts(), **more) == choice_auc(values, gold, sizes, **more)
+
+
+def test_no_choices_have_no_test_and_no_area():
+    assert choice_score_test_in_parts(list).method == "constant"
+    assert np.isnan(choice_auc_in_parts([]).value)
