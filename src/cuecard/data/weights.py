@@ -1,22 +1,15 @@
-"""Weights of instances: read from a column of the user's, written beside the rows they came from."""
+"""Weights of instances, read from a column of the user's."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.files.formats import WRITTEN, Format, format_of
 from cuecard.data.instances import Instances
-from cuecard.data.loading import LoadedRows
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
-from cuecard.writing import Staged, check_file, staged_file
 
 
 def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
@@ -96,79 +89,3 @@ def weights_note(data: Instances, column: str | None) -> str | None:
         f"Examples are weighted by the column {column!r}: effective sample size {100 * share:.1f} % of {len(first):,} "
         "training examples."
     )
-
-
-def rows_with_weights(
-    loaded: LoadedRows, weights: npt.NDArray[np.float64], *, column: str = "weight"
-) -> pl.DataFrame:
-    """Return the training rows of the source, unchanged and in their order, with a column of weights.
-
-    `weights` are those of the training examples. A row without an example, because it has no label or was skipped, has
-    weight 0: a weighted loss ignores it and a weighted sampler never draws it.
-    """
-    check_new_column(loaded.rows.columns, column)
-    first = np.flatnonzero(np.diff(loaded.data.train.example_codes, prepend=-1))
-    of_rows = np.zeros(loaded.rows.height)
-    of_rows[loaded.numbers[first]] = weights
-    return loaded.rows.with_columns(pl.Series(column, of_rows))
-
-
-def check_new_column(columns: Collection[str], column: str) -> None:
-    """Raise if the rows have a column of that name already."""
-    if column in columns:
-        raise InputError(
-            f"The rows already have a column {column!r}: choose another name with --weight-column."
-        )
-
-
-def check_writable(path: Path, inputs: Iterable[object] = ()) -> Format:
-    """Return the format that a file of rows is written in, or raise if it cannot be written there."""
-    named = format_of(path)
-    if named is None or named[0] not in WRITTEN or named[1] != "none":
-        raise UsageError(f"{path} has no extension that can be written: use .parquet, .csv, .tsv or .jsonl.")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise InputError(f"The folder {folder} does not exist: create it, or choose another --out.")
-    check_file(path, inputs=inputs)
-    return named[0]
-
-
-def check_not_read(path: Path, data: Instances) -> None:
-    """Raise if a file to be written is one that the data was read from."""
-    if path.exists() and path.resolve() in {Path(file).resolve() for file in data.report.files}:
-        raise UsageError(f"{path} is an input file: choose another --out.")
-
-
-def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContextManager[Staged]:
-    """Have rows written beside their place; the file takes it after the body, unless that raises."""
-    check_storable(rows.schema, path, kind)
-    return staged_file(path, row_writer(rows, kind))
-
-
-def check_storable(schema: pl.Schema, path: Path, kind: Format) -> None:
-    """Raise if a format cannot store a column."""
-    nested = [name for name, dtype in schema.items() if dtype.is_nested()]
-    if nested and kind in ("csv", "tsv"):
-        raise UsageError(
-            f"Column {nested[0]!r} holds lists, which {path.name} cannot store: write a .parquet or .jsonl file."
-        )
-
-
-def row_writer(rows: pl.DataFrame, kind: Format) -> Callable[[Path], None]:
-    """Return what writes rows to a path in a format."""
-
-    def write(staged: Path) -> None:
-        if kind == "parquet":
-            rows.write_parquet(staged)
-        elif kind == "jsonl":
-            rows.write_ndjson(staged)
-        else:
-            rows.write_csv(staged, separator="\t" if kind == "tsv" else ",")
-
-    return write
-
-
-def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
-    """Write rows to a file, whole or not at all."""
-    with staged_rows(rows, path, kind):
-        pass

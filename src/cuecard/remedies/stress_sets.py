@@ -14,7 +14,7 @@ from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solve
 from cuecard.data import COLUMNS, Instances
 from cuecard.data.files.formats import WRITTEN, Format, format_of
 from cuecard.data.loading import LoadedRows
-from cuecard.data.weights import row_writer
+from cuecard.data.output.rows import row_writer
 from cuecard.errors import UsageError
 from cuecard.writing import write_together
 

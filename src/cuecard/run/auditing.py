@@ -17,8 +17,8 @@ from cuecard.run.choosing.needs import check_extras, check_inputs
 from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
+from cuecard.run.in_parts.auditing import audit_in_pieces, budget_of, does_not_fit
 from cuecard.run.runner import Data, Progress, loaded, run_analyses
-from cuecard.run.streaming import audit_in_pieces, budget_of, does_not_fit
 
 
 def audit(

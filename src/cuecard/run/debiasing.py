@@ -16,8 +16,14 @@ from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.data.files.sources import Source
 from cuecard.data.loading import Unread, load_rows
-from cuecard.data.row_files import RowsTarget, weighted_parts, weighted_schema
-from cuecard.data.weights import check_new_column, check_storable, rows_with_weights, staged_rows
+from cuecard.data.output.rows import check_storable, staged_rows
+from cuecard.data.output.weighted import (
+    RowsTarget,
+    check_new_column,
+    rows_with_weights,
+    weighted_parts,
+    weighted_schema,
+)
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.choosing.like_card import options_like
@@ -25,9 +31,9 @@ from cuecard.run.choosing.needs import check_extras, check_inputs
 from cuecard.run.choosing.selection import check_objects, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
+from cuecard.run.in_parts.auditing import Budget, budget_of, scan_within
+from cuecard.run.in_parts.weighting import goes_in_parts, weighted_scan, weights_in_parts
 from cuecard.run.runner import Data, Progress, loaded, require_done, run_analyses
-from cuecard.run.streaming import Budget, budget_of, scan_within
-from cuecard.run.weighting_in_parts import goes_in_parts, weighted_scan, weights_in_parts
 from cuecard.writing import Staged
 
 

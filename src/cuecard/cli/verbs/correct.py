@@ -126,7 +126,7 @@ def correct(
 ) -> None:
     """Correct a model's predictions for cues, and report what that costs."""
     from cuecard.audits import Cues
-    from cuecard.data.weights import check_writable
+    from cuecard.data.output.rows import check_writable
     from cuecard.errors import UsageError
     from cuecard.run import correct_file
 

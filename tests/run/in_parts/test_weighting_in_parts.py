@@ -81,8 +81,8 @@ def same(card: cc.Card, expected: cc.Card) -> None:
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 110)
-    monkeypatch.setattr("cuecard.run.streaming.FEWEST_ROWS", 20)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 110)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.FEWEST_ROWS", 20)
     monkeypatch.setattr("cuecard.stats.entropy_balancing.constraints._ROWS", 90)
     monkeypatch.setattr("cuecard.engines.sums.AT_A_TIME", 300)
 
@@ -153,9 +153,9 @@ def with_hints(n: int, words: int, seed: int = 0) -> pl.DataFrame:
 
 
 def test_weights_estimated_on_a_sample_nearly_balance_all_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.weighting_in_parts.LEAST_MEMORY", 1)
+    monkeypatch.setattr("cuecard.run.in_parts.weighting.LEAST_MEMORY", 1)
     monkeypatch.setattr("cuecard.remedies.lexical.weights.LexicalWeights.row_bytes", 1)
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 3000)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 3000)
     folder = as_files(with_hints(40_000, 60), tmp_path / "files", files=3, groups=2)
     debiased = cc.debias(folder, memory=39_998, reaudit=())
     summary = debiased.card[SECTION].summary
@@ -178,7 +178,7 @@ def test_weights_estimated_on_a_sample_nearly_balance_all_rows(tmp_path, monkeyp
 def test_the_rows_that_are_written_part_by_part_are_those_of_the_dataset_in_memory(
     name, tmp_path, small_parts, monkeypatch
 ):
-    monkeypatch.setattr("cuecard.data.row_files.FILE_ROWS", 170)
+    monkeypatch.setattr("cuecard.data.output.weighted.FILE_ROWS", 170)
     folder = as_files(pairs(), tmp_path / "files", files=3, groups=2)
     frame = pl.read_parquet(folder / "01.parquet").drop("source").with_columns(new=pl.lit(True))
     frame.write_parquet(folder / "01.parquet")

@@ -81,7 +81,7 @@ def same_cards(one: cc.Card, other: cc.Card, sections=STREAMED) -> None:
 
 @pytest.mark.parametrize(("make", "rows"), [(pairs, 150), (choices, 11)])
 def test_any_number_of_parts_gives_the_card_of_the_dataset_in_memory(make, rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", rows)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", rows)
     frame = make()
     train, test = frame[:-60], frame[-60:]
     test.write_parquet(tmp_path / "test.parquet")
@@ -117,7 +117,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("stats.units.codes.AT_A_TIME", 60),
         ("engines.stream.CHUNK", 100),
         ("engines.copies.CHUNK", 100),
-        ("run.streaming.MOST_ROWS", 80),
+        ("run.in_parts.auditing.MOST_ROWS", 80),
     ):
         monkeypatch.setattr(f"cuecard.{bound}", size)
     monkeypatch.setattr(streaming, "SAMPLED", 10_000)
@@ -130,7 +130,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
 
 
 def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 300)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 300)
     monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 4_000)  # rare bigrams are left out
     frame = pairs().with_columns(label="topic " + (pl.int_range(pl.len()) % 40).cast(pl.String))
     frame = frame.with_columns(hypothesis=pl.col("hypothesis") + " " + pl.col("label"))
@@ -142,7 +142,7 @@ def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeyp
 
 @pytest.mark.parametrize("make", [pairs, choices])
 def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 100)
     monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 12 * 40)  # 40 features of a family
     monkeypatch.setattr("cuecard.audits.cues.given_length.AT_A_TIME", 7)
     folder = as_files(make(), tmp_path / "files", files=2, groups=2)
@@ -154,7 +154,7 @@ def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, 
 
 @pytest.mark.parametrize("make", [pairs, choices])
 def test_a_development_split_between_train_and_test_is_not_counted_in_parts(make, tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 100)
     frame, folder = make(), tmp_path / "files"
     folder.mkdir()
     for name, part in (("train", frame[:-90]), ("dev", frame[-90:-50]), ("test", frame[-50:])):
@@ -173,8 +173,8 @@ def test_parts_that_are_done_in_any_order_give_the_same_card(tmp_path, monkeypat
     def backwards(stream, stage, summarise, pieces):
         forwards(stream, stage, summarise, pieces[::-1])
 
-    monkeypatch.setattr("cuecard.run.streaming.locally", backwards)
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.locally", backwards)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 100)
     card = cc.audit(folder, only=STREAMED, memory="1KB")
     assert card.provenance.engine == "local, in 6 parts"
     same_cards(card, expected)
@@ -303,7 +303,7 @@ def test_a_damaged_row_group_and_a_damaged_file_are_named_and_left_out_where_tha
 
 
 def test_a_file_without_rows_and_one_without_labels_change_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 150)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 150)
     frame = pairs(300)
     unlabelled = frame[:30].with_columns(label=pl.lit(None, dtype=pl.String))
     folder = tmp_path / "files"
@@ -372,7 +372,7 @@ def resumed(folder: Path, monkeypatch, *, memory: str, then: str, change=lambda:
 
 def test_an_interrupted_run_continues_with_a_little_more_memory(tmp_path, monkeypatch):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("cuecard.run.streaming.FEWEST_ROWS", 1)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.FEWEST_ROWS", 1)
     folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
     assert resumed(folder, monkeypatch, memory="500KB", then="520KB")
     assert not resumed(folder, monkeypatch, memory="500KB", then="100KB")
@@ -424,7 +424,7 @@ def test_ids_that_begin_again_in_every_file_are_replaced_by_numbers(tmp_path):
 
 
 def test_rows_without_a_text_are_counted_over_all_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 40)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 40)
     empty = pl.int_range(pl.len()) % 10 == 0
     frame = pairs(300).with_columns(hypothesis=pl.when(~empty).then("hypothesis"))
     folder = as_files(frame, tmp_path / "files", files=2, groups=1)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.files.formats import Format
 from cuecard.data.files.raw import as_stacked
+from cuecard.data.loading import LoadedRows
+from cuecard.data.output.rows import check_storable, check_writable
 from cuecard.data.scanning import Scan
-from cuecard.data.weights import check_new_column, check_storable, check_writable
 from cuecard.errors import InputError, UsageError
 from cuecard.stats.arrays import Floats
 from cuecard.writing import Staged, check_folder, staged_file
@@ -60,6 +62,29 @@ class RowsTarget:
                 _write_file(staged, self.kind, frames(), schema)
 
         return staged_file(self.path, write)
+
+
+def rows_with_weights(
+    loaded: LoadedRows, weights: npt.NDArray[np.float64], *, column: str = "weight"
+) -> pl.DataFrame:
+    """Return the training rows of the source, unchanged and in their order, with a column of weights.
+
+    `weights` are those of the training examples. A row without an example, because it has no label or was skipped, has
+    weight 0: a weighted loss ignores it and a weighted sampler never draws it.
+    """
+    check_new_column(loaded.rows.columns, column)
+    first = np.flatnonzero(np.diff(loaded.data.train.example_codes, prepend=-1))
+    of_rows = np.zeros(loaded.rows.height)
+    of_rows[loaded.numbers[first]] = weights
+    return loaded.rows.with_columns(pl.Series(column, of_rows))
+
+
+def check_new_column(columns: Collection[str], column: str) -> None:
+    """Raise if the rows have a column of that name already."""
+    if column in columns:
+        raise InputError(
+            f"The rows already have a column {column!r}: choose another name with --weight-column."
+        )
 
 
 def weighted_schema(schema: pl.Schema, column: str) -> pl.Schema:

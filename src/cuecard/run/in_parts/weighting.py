@@ -14,8 +14,7 @@ from cuecard.data.loading import Unread
 from cuecard.engines import Stream
 from cuecard.errors import UsageError
 from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Progress, answer, card_of, require_done
-from cuecard.run.streaming import (
+from cuecard.run.in_parts.auditing import (
     LEAST_MEMORY,
     Budget,
     does_not_fit,
@@ -24,6 +23,7 @@ from cuecard.run.streaming import (
     sees_all,
     store_of,
 )
+from cuecard.run.runner import Progress, answer, card_of, require_done
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
 

@@ -91,10 +91,10 @@ def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
     forwards = streaming.locally
     if backwards:
         monkeypatch.setattr(
-            "cuecard.run.streaming.locally",
+            "cuecard.run.in_parts.auditing.locally",
             lambda stream, stage, summarise, pieces: forwards(stream, stage, summarise, pieces[::-1]),
         )
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", rows)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", rows)
     monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
     monkeypatch.setattr("cuecard.models.linear.kept_rows.AT_A_TIME", 60)
     card = cc.audit(folder, only=SECTIONS, memory="1KB", **options)
@@ -143,7 +143,7 @@ def test_a_section_that_keeps_more_of_every_row_than_memory_allows_takes_the_sam
     folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
     needed = pairs(300).height * PairGraphAudit.row_bytes
     for least, sampled in ((needed, {}), (needed - 1, {"train": SAMPLED})):
-        monkeypatch.setattr("cuecard.run.streaming.LEAST_MEMORY", least)
+        monkeypatch.setattr("cuecard.run.in_parts.auditing.LEAST_MEMORY", least)
         card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
         assert card.sections["pair_graph"].sampled == sampled
         assert card.sections["overview"].sampled == {}

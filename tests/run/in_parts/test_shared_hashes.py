@@ -7,7 +7,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from tests.run.test_streaming import as_files, choices, pairs, same_cards
+from tests.run.in_parts.test_streaming import as_files, choices, pairs, same_cards
 
 import cuecard as cc
 from cuecard.audits import repeated_inputs
@@ -60,7 +60,7 @@ def test_cards_are_right_where_different_texts_share_a_hash(make, bits, tmp_path
     assert expected["overview"].summary["overlap"]["pair"] > 30
     assert expected["overview"].summary["duplicates"]["normalised"] > 10
     few_hashes(bits)
-    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 60)
+    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 60)
     monkeypatch.setattr("cuecard.engines.verification.TEXTS", 100)
     monkeypatch.setattr("cuecard.data.units.buckets.RECORDS", 70)
     memory = cc.audit(load(**paths), only=ONLY)

@@ -1,0 +1,1 @@
+"""Rows that are written for the user: to files, whole or not at all."""
