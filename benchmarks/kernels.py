@@ -109,9 +109,9 @@ def rivals() -> dict[str, tuple[Work, Work]]:
             overlapping,
             lambda: (both[0].multiply(both[1]).sum(axis=1), both[1].sum(axis=1)),
         ),
-        "document_frequency / numpy.bincount": (
-            lambda: model_loops.document_frequency(
-                hashed.slots, hashed.starts, hashed.used, counted, 1 << BITS
+        "count_documents / numpy.bincount": (
+            lambda: model_loops.count_documents(
+                hashed.slots, hashed.starts, hashed.used, counted, np.zeros(1 << BITS, dtype=np.int32)
             ),
             lambda: np.bincount(hashed.slots[_filled(hashed)], minlength=1 << BITS),
         ),

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from cuecard.data.instances import Instances, first_rows
+from cuecard.data.instances import Instances, first_rows, taken
 from cuecard.data.units import UnitScope, divided_templates
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Bools, Floats, Ints
@@ -98,7 +98,7 @@ class Examples:
             return self.right_rows - self.first_rows[:-1]
         codes = self.instances.label_codes
         if self.known_labels is None:
-            return codes.astype(np.int64)
+            return codes.astype(np.int64, copy=False)
         place = {label: i for i, label in enumerate(self.known_labels)}
         return np.array([place.get(label, -1) for label in self.instances.labels], dtype=np.int64)[codes]
 
@@ -135,7 +135,13 @@ class Examples:
 
     def units(self, scope: UnitScope, which: Ints | slice = slice(None)) -> Ints:
         """Return the unit of independence of some examples: copies of what `scope` names share a number."""
-        return self.instances.units(scope)[self.row_numbers[self.first_rows[:-1][which]]]
+        return self._of_first_rows(self.instances.units(scope), which)
+
+    def _of_first_rows(self, values: Ints, which: Ints | slice) -> Ints:
+        """Return the values of the first rows of some examples; those of rows that follow each other are no copy."""
+        if self.grouped or self.chosen is not None:
+            return values[self.row_numbers[self.first_rows[:-1][which]]]
+        return values[which] if isinstance(which, slice) else taken(values, which)
 
     def units_and_templates(
         self, scope: UnitScope, which: Ints | slice = slice(None)
@@ -144,8 +150,8 @@ class Examples:
         near = self.units(scope, which)
         if self.grouped or (scope != "hypothesis" and scope != "premise"):
             return near, None
-        closest = self.instances.closest_units(scope)
-        return divided_templates(near, closest[self.row_numbers[self.first_rows[:-1][which]]])
+        closest = self._of_first_rows(self.instances.closest_units(scope), which)
+        return divided_templates(near, closest)
 
     def weight(self, which: Ints | slice = slice(None)) -> Floats | None:
         """Return the weights of some examples; None where all count the same."""
@@ -173,8 +179,18 @@ class Examples:
 
     def in_split(self, name: str) -> Bools:
         """Return which examples belong to a split."""
-        mask: Bools = (self.splits == name).to_numpy()
+        mask = self.instances.in_splits(name)
+        if self.grouped or self.chosen is not None:
+            mask = mask[self.row_numbers[self.first_rows[:-1]]]
         return mask
+
+    def of_split(self, name: str) -> Ints:
+        """Return the numbers of the examples of a split."""
+        mask = self.in_split(name)
+        first, n = int(mask.argmax()) if len(mask) else 0, int(np.count_nonzero(mask))
+        if mask[first : first + n].all():  # the examples of a split stand together
+            return self.instances.numbers_from(first, first + n)
+        return np.flatnonzero(mask)
 
     @cached_property
     def premises(self) -> list[str]:

@@ -105,9 +105,10 @@ class Instances:
 
     def split(self, name: str) -> Instances:
         """Return the instances of one split."""
-        return self.rows(self._in_splits(name))
+        return self.rows(self.in_splits(name))
 
-    def _in_splits(self, *names: str) -> npt.NDArray[np.bool_]:
+    def in_splits(self, *names: str) -> npt.NDArray[np.bool_]:
+        """Return which rows belong to some splits."""
         split = self.table["split"]
         if isinstance(split.dtype, pl.Enum):  # its codes take a sixteenth of the memory of texts
             codes = [code for code, name in enumerate(split.dtype.categories) if name in names]
@@ -120,14 +121,14 @@ class Instances:
             return self
         first, n = int(which.argmax()), int(np.count_nonzero(which))
         if which[first : first + n].all():  # the rows of a split stand together
-            table, numbers = self.table.slice(first, n), self._numbers_of(first, first + n)
+            table, numbers = self.table.slice(first, n), self.numbers_from(first, first + n)
         else:
             table, numbers = self.table.filter(pl.Series(which)), np.flatnonzero(which)
         part = replace(self, table=table)
         whole, own = self._origin or (self._twin, None)
         return part._from(whole, numbers if own is None else taken(own, numbers))
 
-    def _numbers_of(self, first: int, last: int) -> npt.NDArray[np.int64]:
+    def numbers_from(self, first: int, last: int) -> npt.NDArray[np.int64]:
         """Return the numbers from one to before another."""
         return np.arange(first, last, dtype=np.int64)
 
@@ -154,7 +155,7 @@ class Instances:
         taken: dict[tuple[str, ...], Instances] = self.__dict__.setdefault("_taken", {})
         with _TAKING:
             if names not in taken:
-                taken[names] = self.rows(self._in_splits(*names))
+                taken[names] = self.rows(self.in_splits(*names))
             return taken[names]
 
     @property

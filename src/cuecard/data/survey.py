@@ -104,18 +104,19 @@ class NumberedInstances(Instances):
     read_texts: Callable[[Ints], pl.DataFrame] | None = None
     counting: Ints | None = None
 
-    def _numbers_of(self, first: int, last: int) -> Ints:
-        return super()._numbers_of(first, last) if self.counting is None else self.counting[first:last]
+    def numbers_from(self, first: int, last: int) -> Ints:
+        """Return the numbers from one to before another, of which those up to all rows are on disk."""
+        return super().numbers_from(first, last) if self.counting is None else self.counting[first:last]
 
     @cached_property
     def example_codes(self) -> Ints:
         """A number for every row that rows of the same example share, 0, 1, 2, … in order."""
-        return super().example_codes if self.grouped else self._numbers_of(0, len(self))
+        return super().example_codes if self.grouped else self.numbers_from(0, len(self))
 
     @cached_property
     def first_rows(self) -> Ints:
         """The first row of every example, and the number of rows at the end."""
-        return super().first_rows if self.grouped else self._numbers_of(0, len(self) + 1)
+        return super().first_rows if self.grouped else self.numbers_from(0, len(self) + 1)
 
     @property
     def own_numbers(self) -> pl.DataFrame:

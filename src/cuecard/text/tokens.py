@@ -80,5 +80,5 @@ def gather_rows(
     ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return ids and offsets of the rows of the given numbers, in that order."""
-    new_offsets = running_total(np.diff(offsets)[rows])
+    new_offsets = running_total(offsets[rows + 1] - offsets[rows])
     return _kernels.gathered(ids, offsets, np.asarray(rows, dtype=np.int64), new_offsets), new_offsets

@@ -139,7 +139,7 @@ class PartialInput:
         """Return what `run` returns, of a dataset that is gone through in pieces."""
         if self.weights:
             raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
-        data = figured(stream, tokens=self.tokens, ngrams=self.ngrams, whole=self.outside)
+        data = figured(stream, tokens=self.tokens, whole=self.outside)
         return self._result(
             data, stream.data, lambda search: search.run_stream(stream, stage="premise words")
         )

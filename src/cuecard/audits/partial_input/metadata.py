@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
+from cuecard.models.linear.kept_rows import Indicators
 from cuecard.stats.arrays import Ints
 
+#: Values that are looked at at a time.
+AT_A_TIME = 1 << 20
 #: A column with more values than this is a text or an identifier, not a slice.
 MOST_VALUES = 60
 
 
 def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> list[pl.Series]:
-    """Return the extra columns with few values, one value per example, as text.
+    """Return the extra columns with few values, one value per example, as an Enum of their texts in order.
 
     Columns that differ between the rows of an example, and those that only write the label another way, are none.
     """
@@ -29,15 +32,35 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
     for column in table:
         if column.name in without or column.dtype.is_nested() or column.dtype.is_float():
             continue
-        values = column.gather(starts)
+        values = column.gather(starts) if data.grouped else column
         if not 2 <= values.n_unique() <= MOST_VALUES:
             continue
         if data.grouped and _differs_within(column, starts):
             continue
+        values = coded(values)
         if not data.grouped and _writes_the_label(values, examples):
             continue
-        kept.append(values.cast(pl.String))
+        kept.append(values)
     return kept
+
+
+def coded(values: pl.Series) -> pl.Series:
+    """Return few values as an Enum of their texts in order, which takes a byte for each."""
+    kind = pl.Enum(values.unique().cast(pl.String).drop_nulls().sort())
+    parts = (values.slice(start, AT_A_TIME) for start in range(0, max(len(values), 1), AT_A_TIME))
+    return pl.concat([part.cast(pl.String).cast(kind) for part in parts]).rechunk()
+
+
+def codes_of(values: pl.Series) -> npt.NDArray[np.int16]:
+    """Return the places of the values of an Enum, -1 where one is missing."""
+    codes: npt.NDArray[np.int16] = values.to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
+    return codes
+
+
+def names_of(values: pl.Series) -> pl.Series:
+    """Return the values that an Enum can have."""
+    assert isinstance(values.dtype, pl.Enum)
+    return values.dtype.categories
 
 
 def response_columns(examples: Examples) -> list[pl.Series]:
@@ -65,18 +88,24 @@ def _differs_within(column: pl.Series, starts: Ints) -> bool:
     return bool(changes.any())
 
 
-def metadata_features(columns: Sequence[pl.Series]) -> sparse.csr_matrix:
+def metadata_features(columns: Sequence[pl.Series]) -> Indicators:
     """Return an indicator of every value of every column, one row per example; a missing value is a value."""
-    blocks = []
+    features = []
     for column in columns:
-        codes = column.fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
-        n = len(codes)
-        shape = (n, int(codes.max(initial=0)) + 1)
-        blocks.append(sparse.csr_matrix((np.ones(n), codes, np.arange(n + 1)), shape=shape))
-    return sparse.hstack(blocks, format="csr")
+        values = column if isinstance(column.dtype, pl.Enum) else coded(column)
+        codes = codes_of(values)
+        if values.null_count() and names_of(values)[0] != "":
+            codes = codes + np.int16(1)
+        features.append(np.maximum(codes, np.int16(0)))
+    return Indicators(tuple(features), tuple(int(codes.max(initial=0)) + 1 for codes in features))
 
 
 def _writes_the_label(values: pl.Series, examples: Examples) -> bool:
     """Return whether every value goes with one label and every label with one value."""
-    pairs = pl.DataFrame({"value": values.cast(pl.String), "label": examples.gold})
-    return pairs.n_unique() == pairs["value"].n_unique() == pairs["label"].n_unique()
+    codes, gold, k = codes_of(values), examples.gold, len(examples.labels)
+    together = np.zeros((len(names_of(values)) + 1) * k, dtype=np.int64)
+    for start in range(0, len(codes), AT_A_TIME):
+        part = slice(start, start + AT_A_TIME)
+        together += np.bincount((codes[part] + 1) * k + gold[part], minlength=len(together))
+    there = together.reshape(-1, k) > 0
+    return int(there.sum()) == int(there.any(axis=1).sum()) == int(there.any(axis=0).sum())

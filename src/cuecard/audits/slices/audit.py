@@ -18,7 +18,7 @@ from cuecard.audits.partial_input.audit import ROW_BYTES
 from cuecard.audits.partial_input.baselines.battery import Battery, blind_battery
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.measures import CAVEAT
-from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
+from cuecard.audits.partial_input.metadata import MOST_VALUES, codes_of, names_of, slice_columns
 from cuecard.audits.partial_input.parts import figured
 from cuecard.audits.slices.counted import CountedGuesses, can_be_counted
 from cuecard.audits.slices.findings import slice_findings
@@ -135,10 +135,9 @@ class Slices:
         }
         rows = []
         for column in columns:
-            values = column.gather(scored)
-            names = values.drop_nulls().unique().sort()
+            names = names_of(column)
             # Small numbers are sorted in one pass over them.
-            codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
+            codes = codes_of(column)[scored]
             sizes = np.bincount(codes.astype(np.int64) + 1, minlength=len(names) + 1)[1:]
             tested: dict[str, Sequence[tuple[SliceTest | None, float]]] = {
                 rule: counted[rule].by_slice(codes.astype(np.int64), len(names))
@@ -149,12 +148,12 @@ class Slices:
                 for rule, guesses in battery.guesses.items()
             }
             for i, value in enumerate(names):
-                if self.fewest <= sizes[i] < len(scored):
+                if max(self.fewest, 1) <= sizes[i] < len(scored):
                     for rule, tests in tested.items():
                         test, rest = tests[i]
                         assert test is not None
                         share = sizes[i] / len(scored)
-                        row = {"rule": rule, "column": column.name, "value": str(value), "share": share}
+                        row = {"rule": rule, "column": column.name, "value": value, "share": share}
                         rows.append(row | _tested(test, rest))
         if not rows:
             return pl.DataFrame(schema={"rule": pl.String})

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.instances import Instances
-from cuecard.data.splits.overlap import side_keys
+from cuecard.data.splits.components import TextSide, join_sentences, number_groups
 from cuecard.errors import UsageError
 
 #: A share that misses the wanted one by more than this gets a note.
@@ -53,26 +52,16 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
 
 
 def sentence_components(
-    data: Instances, sides: Sequence[Literal["premise", "hypothesis"]] = ("premise", "hypothesis")
+    data: Instances, sides: Sequence[TextSide] = ("premise", "hypothesis")
 ) -> npt.NDArray[np.int64]:
     """Return a component number for every example; examples connected by shared sentences have the same one.
 
     `sides` are the texts whose sentences connect.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = data.n_examples
-    keys, filled = side_keys(data, *sides)
-    examples = np.concatenate([data.example_codes] * len(sides))
-    _, sentence = np.unique(keys[filled], return_inverse=True)
-    linked = examples[filled]
-    size = n + (int(sentence.max()) + 1 if len(sentence) else 0)
-    ones = np.ones(len(linked), dtype=np.int8)
-    graph = coo_array((ones, (linked, n + sentence)), shape=(size, size))
-    _, component = connected_components(graph, directed=False)
-    _, group = np.unique(component[:n], return_inverse=True)
-    return group.astype(np.int64)
+    groups = np.arange(data.n_examples, dtype=np.int64)
+    join_sentences(data, sides, groups)
+    number_groups(groups)
+    return groups
 
 
 def _draw(sizes: npt.NDArray[np.int64], wanted: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:

@@ -131,27 +131,15 @@ def overlap_counts(
 
 
 @njit(cache=True, nogil=True)
-def document_frequency(slots: Tokens, starts: Longs, used: Longs, counted: Flags, size: int) -> Tokens:
-    """Return how many of the counted rows have each hash; a hash that two blocks share may count twice.
+def count_documents(slots: Tokens, starts: Longs, used: Longs, counted: Flags, frequency: Tokens) -> None:
+    """Add how many of the counted rows have each hash; a hash that two blocks share may count twice.
 
     1.3 × numpy's `bincount`, which needs the places that are filled as a list of eight bytes each.
     """
-    frequency = np.zeros(size, np.int32)
     for i in range(len(starts)):
         if counted[i]:
             for t in range(starts[i], starts[i] + used[i]):
                 frequency[slots[t]] += 1
-    return frequency
-
-
-@njit(cache=True, nogil=True)
-def gather_rows(slots: Tokens, starts: Longs, used: Longs, rows: Longs, places: Longs, out: Tokens) -> None:
-    """Write the hashes of some rows one after the other; those of `rows[i]` begin at `places[i]`."""
-    for i in range(len(rows)):
-        row, at = rows[i], places[i]
-        for t in range(starts[row], starts[row] + used[row]):
-            out[at] = slots[t]
-            at += 1
 
 
 @njit(cache=True, nogil=True)
@@ -187,6 +175,31 @@ def compact_rows(
                 values[t] *= scale
         indptr[i + 1] = at
     return at
+
+
+@njit(cache=True, nogil=True)
+def add_margins(
+    indptr: Longs,
+    indices: Tokens,
+    values: Floats,
+    share: float,
+    rows: Longs,
+    place: Tokens,
+    weights: Floats,
+    margins: Floats,
+) -> None:
+    """Add the products of some rows of features with weights to their margins.
+
+    `place[feature]` is the row of a feature's weights, or -1 where they are nil.
+    """
+    k = weights.shape[1]
+    for i in range(len(rows)):
+        for t in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            at = place[indices[t]]
+            if at >= 0:
+                value = share * values[t]
+                for j in range(k):
+                    margins[i, j] += value * weights[at, j]
 
 
 @njit(cache=True, nogil=True)

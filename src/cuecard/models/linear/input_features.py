@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -67,6 +67,10 @@ class RowFigures(ABC):
     @abstractmethod
     def words(self) -> tuple[Ints, Ints]:
         """Return how many distinct words of the hypothesis the premise has, and how many there are."""
+
+    def pieces(self) -> Iterator[tuple[RowFigures, slice]]:
+        """Yield parts of the rows with whole examples, each with where it is: all rows where they are in memory."""
+        yield self, slice(None)
 
     @cached_property
     def overlap(self) -> tuple[Floats, Floats, Floats]:
@@ -202,6 +206,15 @@ class WordBlock:
         return len(slots)
 
 
+def maker(block: Block, state: State) -> Callable[[RowFigures], sparse.csr_matrix]:
+    """Return the function that makes the features of rows, for many calls: columns are looked up once."""
+    if not isinstance(block, WordBlock):
+        return lambda rows: block.make(rows, state)
+    side, ngrams, columns = block.side, block.ngrams, HashColumns(state["slots"], state["idf"])
+    numbers = columns.numbers()
+    return lambda rows: feature_rows(rows.hashed(side, ngrams), columns, numbers)
+
+
 @dataclass(frozen=True)
 class Binned:
     """Figures cut into bins that are equally filled in counted rows; equal values are never split."""
@@ -210,7 +223,12 @@ class Binned:
 
     def learn(self, rows: RowFigures, counted: Bools | None) -> State:
         """Return the edges of the bins of every figure."""
-        return {str(i): _edges(column, counted) for i, column in enumerate(self._figures(rows))}
+        values: dict[str, list[tuple[Floats, Ints]]] = {}
+        for piece, where in rows.pieces():
+            for i, column in enumerate(self._figures(piece)):
+                seen = column if counted is None else column[counted[where]]
+                values.setdefault(str(i), []).append(np.unique(seen, return_counts=True))
+        return {name: _edges(parts) for name, parts in values.items()}
 
     def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
         """Return for each figure which of its bins every row falls into."""
@@ -296,12 +314,16 @@ def side_by_side(*blocks: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.hstack(blocks, format="csr")
 
 
-def _edges(values: Floats, counted: Bools | None) -> Floats:
-    """Return where bins end that are equally filled."""
-    seen = values if counted is None else values[counted]
-    if len(seen) == 0:
+def _edges(parts: Sequence[tuple[Floats, Ints]]) -> Floats:
+    """Return where bins end that are equally filled by values, which are given with their numbers."""
+    values, place = np.unique(np.concatenate([part for part, _ in parts]), return_inverse=True)
+    counts = np.bincount(place, weights=np.concatenate([number for _, number in parts]))
+    n = int(counts.sum())
+    if n == 0:
         return np.empty(0)
-    edges: Floats = np.unique(np.quantile(seen, np.arange(1, BINS) / BINS, method="higher"))
+    # The next higher one of sorted values, as `numpy.quantile` has it with the method "higher".
+    ranks = np.ceil(np.arange(1, BINS) / BINS * (n - 1))
+    edges: Floats = np.unique(values[np.searchsorted(np.cumsum(counts), ranks, side="right")])
     return edges
 
 

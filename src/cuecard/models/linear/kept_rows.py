@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,82 +13,113 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.data.instances import first_rows
+from cuecard.data.instances import Instances, first_rows, is_range
 from cuecard.data.survey import NumberedInstances
-from cuecard.models.linear.input_features import Block, Reading, RowFigures, State, side_by_side
+from cuecard.engines import on_disk
+from cuecard.models.linear.input_features import Block, Reading, RowFigures, State, maker, side_by_side
 from cuecard.models.linear.ngram_features import (
     BITS,
     HashColumns,
     HashedRows,
-    document_frequency,
+    count_documents,
     frequent_columns,
+    hash_rows,
 )
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.text import Tokens
 from cuecard.text.encoded import Side
 
-#: Rows whose hashes are read at a time.
+#: Rows whose features are made at a time.
 AT_A_TIME = 50_000
 
 
 @dataclass(frozen=True)
-class PackedRows:
-    """The hashes of all rows in one file, and where those of each begin in another: read as they are asked for."""
+class PackedTexts:
+    """The words of texts as numbers in one file, and where those of each text begin in another."""
 
     folder: Path
     name: str
 
-    def write(self, parts: Iterable[tuple[npt.NDArray[np.int32], Ints]]) -> PackedRows:
-        """Write the hashes of parts of a dataset, each with the number of hashes of its rows."""
+    def write(self, parts: Iterable[tuple[npt.NDArray[np.int32], Ints]]) -> PackedTexts:
+        """Write the words of parts of a dataset, each with the number of words of its texts."""
         self.folder.mkdir(parents=True, exist_ok=True)
         end = np.zeros(1, dtype=np.int64)
-        with self._slots.open("wb") as slots, self._ends.open("wb") as ends:
+        with self._words.open("wb") as words, self._ends.open("wb") as ends:
             end.tofile(ends)
             for values, sizes in parts:
-                values.tofile(slots)
+                values.tofile(words)
                 to = end[-1:] + np.cumsum(sizes, dtype=np.int64)
                 to.tofile(ends)
                 end = to if len(to) else end
         return self
 
-    def take(self, rows: Ints) -> HashedRows:
-        """Return the hashes of some rows; what is read of the files is let go at once."""
-        if not self._slots.stat().st_size:  # nothing to map
-            nothing = np.zeros(len(rows), dtype=np.int64)
-            return HashedRows(np.empty(0, dtype=np.int32), nothing, nothing)
-        ends = np.memmap(self._ends, dtype=np.int64, mode="r")
-        starts, ends_of_rows = np.asarray(ends[rows]), np.asarray(ends[rows + 1])
-        slots = np.asarray(np.memmap(self._slots, dtype=np.int32, mode="r"))
-        every = np.arange(len(rows), dtype=np.int64)
-        return HashedRows(slots, starts, ends_of_rows - starts).take(every)
+    def take(self, rows: Ints, vocabulary: pl.Series) -> Tokens:
+        """Return some texts; what is read of the files is let go with them."""
+        # Compiled loops take what could be written to as any other array; nobody does.
+        ends = np.asarray(np.memmap(self._ends, dtype=np.int64, mode="c"))
+        if not self._words.stat().st_size:  # nothing to map
+            words = np.empty(0, dtype=np.int32)
+        else:
+            words = np.asarray(np.memmap(self._words, dtype=np.int32, mode="c"))
+        texts = Tokens(words, ends, vocabulary)
+        return texts.rows(int(rows[0]), int(rows[-1]) + 1) if _follow(rows) else texts.gather(rows)
 
     @property
-    def _slots(self) -> Path:
-        return self.folder / f"{self.name}.slots"
+    def _words(self) -> Path:
+        return self.folder / f"{self.name}.words"
 
     @property
     def _ends(self) -> Path:
         return self.folder / f"{self.name}.ends"
 
 
+def _follow(rows: Ints) -> bool:
+    """Return whether numbers, which need not rise, follow each other without a gap."""
+    return is_range(rows) and bool((rows[1:] > rows[:-1]).all())
+
+
 @dataclass(frozen=True, eq=False)
 class FiguredInstances(NumberedInstances):
     """Instances whose texts stay on disk, with their extra columns and figures of their texts.
 
-    `figures` has the rows of the whole dataset: characters, tokens and shared words of every row. `packed` are the
-    words of its texts as hashes, by what is read of them.
+    `figures` are those of the rows of the whole dataset, mapped from files: characters, tokens and shared words.
+    `packed` are the words of its texts as numbers, of which there are `n_words`.
     """
 
-    figures: pl.DataFrame = field(default_factory=pl.DataFrame)
-    packed: Mapping[tuple[Reading | None, int], PackedRows] = field(default_factory=dict)
+    figures: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    packed: Mapping[Side, PackedTexts] = field(default_factory=dict)
+    n_words: int = 0
 
     @property
     def scratch(self) -> Path:
         """A folder for numbers of every example that are not needed for long."""
-        return next(iter(self.packed.values())).folder
+        return self.packed["hypothesis"].folder
+
+    @cached_property
+    def label_codes(self) -> npt.NDArray[Any]:
+        """Index into `labels` for every row, on disk."""
+        return on_disk(super().label_codes.astype(np.int64), self.scratch)
+
+    @cached_property
+    def _vocabulary(self) -> pl.Series:
+        """A place for every word; none of them is read."""
+        return pl.Series([None], dtype=pl.Null).new_from_index(0, self.n_words)
+
+    @cached_property
+    def _keys(self) -> Ints:
+        """The number that each word is known by."""
+        return np.arange(1, self.n_words + 1, dtype=np.int64)
+
+    def hashed(self, side: Reading | None, ngrams: int, rows: Ints) -> HashedRows:
+        """Return the n-grams of one side of some rows as hashes, or for None the words of the hypothesis."""
+        sides: tuple[Side, ...] = ("premise", "hypothesis")
+        both = [self.packed[name].take(rows, self._vocabulary) for name in sides if side in (name, None)]
+        shared = (both[0], both[1]) if side is None else None
+        return hash_rows([] if shared else both, ngrams=ngrams, shared=shared, keys=self._keys)
 
     def figure(self, name: str, rows: Ints | None = None) -> npt.NDArray[Any]:
         """Return a figure of some of these rows, of all by default."""
-        return self._own(self.figures[name].to_numpy(), rows)
+        return self._own(self.figures[name], rows)
 
     def numbers_of(self, rows: Ints | None) -> Ints | None:
         """Return the numbers of some of these rows in the whole dataset; None for all of it."""
@@ -105,7 +137,14 @@ class FiguredInstances(NumberedInstances):
 
     def _own(self, values: npt.NDArray[Any], rows: Ints | None) -> npt.NDArray[Any]:
         numbers = self.numbers_of(rows)
-        return values if numbers is None else values[numbers]
+        if numbers is None:
+            return values
+        return values[numbers[0] :][: len(numbers)] if _follow(numbers) else values[numbers]
+
+
+def scratch_of(data: Instances) -> Path | None:
+    """Return the folder for numbers of every example, where texts stay on disk and so do these."""
+    return data.scratch if isinstance(data, FiguredInstances) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,21 +157,33 @@ class KeptRows(RowFigures):
 
     def take(self, rows: Ints) -> KeptRows:
         """Return some of the rows, those of an example adjacent."""
-        return replace(self, first_row=first_rows(self.data.example_codes[rows]), chosen=rows)
+        grouped = self.data.grouped
+        firsts = first_rows(self.data.example_codes[rows]) if grouped else np.arange(len(rows) + 1)
+        return replace(self, first_row=firsts, chosen=rows)
+
+    def pieces(self) -> Iterator[tuple[RowFigures, slice]]:
+        """Yield parts of the rows with whole examples, each with where it is."""
+        for start in range(0, len(self.first_row) - 1, AT_A_TIME):
+            first, last = (
+                self.first_row[start],
+                self.first_row[min(start + AT_A_TIME, len(self.first_row) - 1)],
+            )
+            yield self.take(np.arange(first, last)), slice(first, last)
 
     def hashed(self, side: Reading | None, ngrams: int) -> HashedRows:
         """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing."""
         numbers = self.data.numbers_of(self.chosen)
-        return self.data.packed[side, ngrams].take(np.arange(len(self.data)) if numbers is None else numbers)
+        return self.data.hashed(side, ngrams, np.arange(len(self.data)) if numbers is None else numbers)
 
     def columns(self, side: Reading | None, ngrams: int, counted: Bools | None) -> HashColumns:
         """Return columns for the n-grams that at least two of the counted rows have, of all rows for None."""
-        rows = np.arange(len(self.data)) if counted is None else np.flatnonzero(counted)
-        frequency = np.zeros(1 << BITS, dtype=np.int32)
-        for some in in_chunks(rows):
-            hashed = self.take(some).hashed(side, ngrams)
-            frequency += document_frequency(hashed, np.ones(len(some), dtype=np.bool_))
-        return frequent_columns(frequency, len(rows))
+        frequency, n = np.zeros(1 << BITS, dtype=np.int32), 0
+        for piece, where in self.pieces():
+            used = np.ones(where.stop - where.start, np.bool_) if counted is None else counted[where]
+            if used.any():
+                count_documents(piece.hashed(side, ngrams), used, frequency)
+                n += int(used.sum())
+        return frequent_columns(frequency, n)
 
     def lengths(self, side: Side) -> Ints:
         """Return the number of tokens of one side's texts."""
@@ -155,19 +206,56 @@ class InputMatrix:
     """The features of rows whose texts stay on disk, made of those that are asked for."""
 
     rows: KeptRows
-    blocks: tuple[tuple[Block, float, State], ...]
+    makers: tuple[Callable[[RowFigures], sparse.csr_matrix], ...]
+    shares: tuple[float, ...]
+    n_features: int
+
+    @classmethod
+    def of(cls, rows: KeptRows, blocks: Sequence[tuple[Block, float, State]]) -> InputMatrix:
+        """Return the features of blocks, each with its share and what it has learned."""
+        makers = tuple(maker(block, state) for block, _, state in blocks)
+        width = sum(block.width(state) for block, _, state in blocks)
+        return cls(rows, makers, tuple(share for _, share, _ in blocks), width)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of features."""
+        return len(self.rows.data), self.n_features
+
+    def parts(self, rows: Ints) -> Iterator[tuple[sparse.csr_matrix, float]]:
+        """Yield the features of some rows, those of an example adjacent, with the share of each block."""
+        some = self.rows.take(rows)
+        for make, share in zip(self.makers, self.shares, strict=True):
+            yield make(some), share
 
     def __getitem__(self, rows: Ints) -> sparse.csr_matrix:
         """Return the features of some rows, those of an example adjacent."""
-        some = self.rows.take(rows)
-        return side_by_side(*(share * block.make(some, state) for block, share, state in self.blocks))
+        return side_by_side(*(share * part for part, share in self.parts(rows)))
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """Features that say which value each of some columns has, made of the rows that are asked for."""
+
+    columns: tuple[npt.NDArray[np.integer[Any]], ...]
+    widths: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of features."""
+        return len(self.columns[0]), sum(self.widths)
+
+    def parts(self, rows: Ints) -> Iterator[tuple[sparse.csr_matrix, float]]:
+        """Yield the features of some rows."""
+        n = len(rows)
+        for column, width in zip(self.columns, self.widths, strict=True):
+            codes = column[rows].astype(np.int32)
+            yield sparse.csr_matrix((np.ones(n), codes, np.arange(n + 1)), shape=(n, width)), 1.0
+
+    def __getitem__(self, rows: Ints) -> sparse.csr_matrix:
+        """Return the features of some rows."""
+        return side_by_side(*(part for part, _ in self.parts(rows)))
 
 
 #: Features of all rows, in memory or made of the rows that are asked for.
-Features = sparse.csr_matrix | InputMatrix
-
-
-def in_chunks(rows: Ints) -> Iterator[Ints]:
-    """Yield rows in parts of bounded size, at least one."""
-    for start in range(0, max(len(rows), 1), AT_A_TIME):
-        yield rows[start : start + AT_A_TIME]
+Features = sparse.csr_matrix | InputMatrix | Indicators

@@ -29,14 +29,6 @@ class HashedRows:
     starts: Ints
     used: Ints
 
-    def take(self, rows: Ints) -> HashedRows:
-        """Return some rows, one after the other without gaps."""
-        used = self.used[rows]
-        ends = np.cumsum(used)
-        slots = np.empty(int(used.sum()), dtype=np.int32)
-        _kernels.gather_rows(self.slots, self.starts, self.used, rows, ends - used, slots)
-        return HashedRows(slots, ends - used, used)
-
 
 @dataclass(frozen=True, eq=False)
 class HashColumns:
@@ -109,15 +101,14 @@ def hash_columns(hashed: HashedRows, *, counted: Bools | None = None, min_count:
     """Return columns for the features that at least `min_count` of the counted rows have (all by default)."""
     if counted is None:
         counted = np.ones(len(hashed.starts), np.bool_)
-    return frequent_columns(document_frequency(hashed, counted), int(counted.sum()), min_count=min_count)
+    frequency = np.zeros(1 << BITS, dtype=np.int32)
+    count_documents(hashed, counted, frequency)
+    return frequent_columns(frequency, int(counted.sum()), min_count=min_count)
 
 
-def document_frequency(hashed: HashedRows, counted: Bools) -> Slots:
-    """Return how many of the counted rows have each hash."""
-    frequency: Slots = _kernels.document_frequency(
-        hashed.slots, hashed.starts, hashed.used, counted, 1 << BITS
-    )
-    return frequency
+def count_documents(hashed: HashedRows, counted: Bools, frequency: Slots) -> None:
+    """Add how many of the counted rows have each hash to its frequency."""
+    _kernels.count_documents(hashed.slots, hashed.starts, hashed.used, counted, frequency)
 
 
 def frequent_columns(frequency: Slots, n: int, *, min_count: int = 2) -> HashColumns:
@@ -129,12 +120,16 @@ def frequent_columns(frequency: Slots, n: int, *, min_count: int = 2) -> HashCol
     return HashColumns(kept.astype(np.int32), idf)
 
 
-def feature_rows(hashed: HashedRows, columns: HashColumns) -> sparse.csr_matrix:
-    """Return the features that have a column, weighted by inverse document frequency, each row of length 1."""
+def feature_rows(hashed: HashedRows, columns: HashColumns, numbers: Slots | None = None) -> sparse.csr_matrix:
+    """Return the features that have a column, weighted by inverse document frequency, each row of length 1.
+
+    `numbers` are those of the columns, where they have been looked up before.
+    """
     n, total = len(hashed.starts), int(hashed.used.sum())
     indptr, indices, values = np.zeros(n + 1, np.int64), np.empty(total, np.int32), np.empty(total)
+    numbers = columns.numbers() if numbers is None else numbers
     total = _kernels.compact_rows(
-        hashed.slots, hashed.starts, hashed.used, columns.numbers(), columns.idf, indptr, indices, values
+        hashed.slots, hashed.starts, hashed.used, numbers, columns.idf, indptr, indices, values
     )
     return sparse.csr_matrix((values[:total], indices[:total], indptr), shape=(n, len(columns)))
 

@@ -217,7 +217,7 @@ class Correction:
                 f"Tuning on {where} needs at least {10 * self.folds} examples, found {len(gold)}: give {dev}a strength "
                 "with --strength."
             )
-        return make_folds(test, gold, folds=self.folds, seed=self.seed).fold
+        return make_folds(test, gold, folds=self.folds, seed=self.seed).fold.astype(np.int64)
 
     def _corrected(
         self,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
@@ -26,7 +25,7 @@ from cuecard.models.linear.input_features import (
     feature_blocks,
     side_by_side,
 )
-from cuecard.models.linear.kept_rows import Features, FiguredInstances, InputMatrix, KeptRows
+from cuecard.models.linear.kept_rows import Features, FiguredInstances, Indicators, InputMatrix, KeptRows
 from cuecard.stats.arrays import Bools
 from cuecard.text import encode
 
@@ -62,7 +61,7 @@ def conditions(
     texts, one value per example, which are an input of their own.
     """
     data = examples.instances
-    train = (data.table["split"].cast(pl.String) == "train").to_numpy()
+    train = data.in_splits("train")
     if not train.any():
         train = np.ones(len(data), dtype=np.bool_)
     build = _Features(rows, train)
@@ -97,8 +96,9 @@ def conditions(
         full,
     ]
     if task == "choice":
-        place = data.table["position"].to_numpy().astype(np.int64)
-        inputs.insert(0, InputFeatures("position", "content-blind", _indicator(place), "choices"))
+        place = data.table["position"].to_numpy()
+        by_place = Indicators((place,), (int(place.max(initial=0)) + 1,))
+        inputs.insert(0, InputFeatures("position", "content-blind", by_place, "choices"))
     beside = response_columns(examples)
     if beside:
         inputs.insert(0, InputFeatures("metadata", "content-blind", metadata_features(beside), "choices"))
@@ -122,7 +122,7 @@ class _Features:
 
     def _matrix(self, wanted: Sequence[tuple[Block, float]]) -> Features:
         if isinstance(self.rows, KeptRows):
-            return InputMatrix(self.rows, tuple((b, share, self._state(b)) for b, share in wanted))
+            return InputMatrix.of(self.rows, [(b, share, self._state(b)) for b, share in wanted])
         return side_by_side(*(share * self._block(block) for block, share in wanted))
 
     def _state(self, block: Block) -> State:
@@ -134,9 +134,3 @@ class _Features:
         if block not in self.made:
             self.made[block] = block.make(self.rows, self._state(block))
         return self.made[block]
-
-
-def _indicator(codes: npt.NDArray[np.int64]) -> sparse.csr_matrix:
-    n = len(codes)
-    shape = (n, int(codes.max(initial=0)) + 1)
-    return sparse.csr_matrix((np.ones(n), codes.astype(np.int32), np.arange(n + 1)), shape=shape)

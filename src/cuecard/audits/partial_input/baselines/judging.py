@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
@@ -17,6 +18,7 @@ from cuecard.stats.scores.cross_fit_intervals import effective_units, mean_inter
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
 from cuecard.stats.weighted import weighted_share
 
+Codes = npt.NDArray[np.integer[Any]]
 #: Inputs that should not be enough. The full input and relations of both texts may well succeed.
 TESTED_KINDS = ("content-blind", "partial")
 
@@ -161,14 +163,14 @@ def measured(
 class Chain:
     """What a test of cross-fitted guesses needs: models that learned from earlier folds only, and the folds."""
 
-    fold: Ints
+    fold: Codes
     inflation: float
     tested: Guesses
-    tested_fold: Ints
+    tested_fold: Codes
     gold: Ints
 
 
-def _score_test(guesses: Guesses, gold: Ints, *, grouped: bool, fold: Ints | None) -> ScoreTest:
+def _score_test(guesses: Guesses, gold: Ints, *, grouped: bool, fold: Codes | None) -> ScoreTest:
     assert guesses.table is not None
     if not grouped:
         strata = _crossed(fold, guesses.template)
@@ -177,11 +179,11 @@ def _score_test(guesses: Guesses, gold: Ints, *, grouped: bool, fold: Ints | Non
     return choice_score_test(values, gold, guesses.options, units=guesses.unit, weights=guesses.weight)
 
 
-def _crossed(fold: Ints | None, template: Ints | None) -> Ints | None:
+def _crossed(fold: Codes | None, template: Ints | None) -> Codes | None:
     """Return strata of folds and templates: what a template's sentences have in common is one observation."""
     if fold is None or template is None:
         return template if fold is None else fold
-    return fold * (int(template.max(initial=-1)) + 2) + template + 1
+    return fold.astype(np.int64) * (int(template.max(initial=-1)) + 2) + template + 1
 
 
 def _with_ranking(

@@ -8,17 +8,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models import LinearModel
-from cuecard.models.linear.kept_rows import Features, FiguredInstances, in_chunks
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.models.linear.kept_rows import AT_A_TIME, Features, FiguredInstances
+from cuecard.stats.arrays import Floats, Ints, chunks
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
+Codes = npt.NDArray[np.integer[Any]]
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
 EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000
 #: Fits that run at once where texts stay on disk.
@@ -41,8 +44,8 @@ class Evaluation:
     tested_examples: Ints
     tested: Guesses
     #: The fold of every guess, and of every tested one: nil where one model made all.
-    fold: Ints
-    tested_fold: Ints
+    fold: Codes
+    tested_fold: Codes
 
     @property
     def inflation(self) -> float:
@@ -108,7 +111,8 @@ class Trainer:
 
     def _margins(self, model: LinearModel, matrix: Features, guess: Ints) -> Floats:
         """Return the margins of the rows of some examples, made of a bounded number at a time."""
-        parts = [model.decision_function(matrix[self.examples.rows(some)]) for some in in_chunks(guess)]
+        some = [guess[part] for part in chunks(len(guess), AT_A_TIME)] or [guess]
+        parts = [model.decision_function(matrix[self.examples.rows(part)]) for part in some]
         return np.concatenate(parts)
 
     def later(self, matrix: Features, learn: Ints, guess: Ints) -> Future[Guesses]:
@@ -127,7 +131,7 @@ class Trainer:
         return collect
 
     def cross_fit(
-        self, matrix: Features, among: Ints, fold: Ints, *, forward: bool = True
+        self, matrix: Features, among: Ints, fold: Codes, *, forward: bool = True
     ) -> Callable[[], Evaluation]:
         """Return a function that gives every example of `among` its guess by a model of the other folds.
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import coo_array
+import numpy.typing as npt
 
 from cuecard.analysis import Skip
 from cuecard.data import Instances
-from cuecard.data.splits.holdout import sentence_components
+from cuecard.data.splits.components import TextSide, join_sentences, join_units, number_groups
 from cuecard.data.units import UnitScope
-from cuecard.stats.arrays import Ints
+from cuecard.engines import scratch_array
+from cuecard.models.linear.kept_rows import scratch_of
+from cuecard.stats.arrays import Bools, Ints, chunks
 
 Grouping = Literal["sentence", "premise", "example"]
 
@@ -26,7 +28,7 @@ _GOLDEN = 0.6180339887498949
 class Folds:
     """The fold of every example, and what was kept together to make them."""
 
-    fold: Ints
+    fold: npt.NDArray[np.int16]
     grouping: Grouping
     largest_group: float
     note: str = ""
@@ -34,7 +36,7 @@ class Folds:
     @property
     def count(self) -> int:
         """How many folds have examples."""
-        return len(np.unique(self.fold))
+        return int(np.count_nonzero(np.bincount(self.fold)))
 
 
 def example_groups(data: Instances, grouping: Grouping) -> Ints:
@@ -43,43 +45,36 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     Near copies of a text stay together as well, or the nearest of them where all tie most examples into one group, as
     the sentences of a template do.
     """
+    scratch = scratch_of(data)
+    groups = scratch_array(scratch, np.int64, (data.n_examples,))
+    for some in chunks(len(groups)):
+        groups[some] = np.arange(some.start, some.stop)
     if grouping == "example":
-        return np.arange(data.n_examples, dtype=np.int64)
-    groups = sentence_components(data, ("premise",) if grouping == "premise" else ("premise", "hypothesis"))
-    scopes: tuple[UnitScope, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
+        return groups
+    sides: tuple[TextSide, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
+    scopes: tuple[UnitScope, ...] = sides
     if data.grouped and grouping == "sentence":
         scopes = (*scopes, "choices")
+    join_sentences(data, sides, groups, scratch)
     for closest in (False, True):
-        units = [_filled_units(data, scope, closest=closest) for scope in scopes]
-        with_copies = connected(groups, data.example_codes, units)
+        with_copies = scratch_array(scratch, np.int64, groups.shape)
+        with_copies[:] = groups
+        for scope in scopes:
+            _join_copies(data, scope, with_copies, closest=closest)
+        number_groups(with_copies)
         if _largest_share(with_copies) <= LARGEST_GROUP:
             return with_copies
+    number_groups(groups)
     return groups
 
 
-def _filled_units(data: Instances, scope: UnitScope, *, closest: bool) -> Ints:
-    """Return the units of a text, with -1 where it is empty and connects nothing."""
+def _join_copies(data: Instances, scope: UnitScope, groups: Ints, *, closest: bool) -> None:
+    """Join the groups of examples with copies of a text; an empty one connects nothing."""
     if data.cluster is not None or (scope != "premise" and scope != "hypothesis"):
-        return data.units(scope)
+        join_units(data.units(scope), None, data.example_codes, groups)
+        return
     units = data.closest_units(scope) if closest else data.units(scope)
-    return np.where(data.blank(scope), -1, units)
-
-
-def connected(groups: Ints, examples: Ints, units: Sequence[Ints]) -> Ints:
-    """Return groups of examples joined where rows of theirs share a unit; units of -1 join nothing."""
-    from scipy.sparse.csgraph import connected_components
-
-    size = int(groups.max(initial=-1)) + 1
-    ends, start = [], size
-    for unit in units:
-        used = unit >= 0
-        ends.append((groups[examples[used]], start + unit[used]))
-        start += int(unit.max(initial=-1)) + 1
-    rows, columns = (np.concatenate(side) for side in zip(*ends, strict=True))
-    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(start, start))
-    _, component = connected_components(graph, directed=False)
-    _, joined = np.unique(component[:size][groups], return_inverse=True)
-    return joined.astype(np.int64)
+    join_units(units, data.blank(scope), data.example_codes, groups)
 
 
 def make_folds(
@@ -113,7 +108,8 @@ def make_folds(
             grouping = "example"
             groups = example_groups(data, grouping)
             largest = _largest_share(groups)
-    grouped = Folds(assign(groups, strata, folds=folds, seed=seed), grouping, largest, note)
+    fold = assign(groups, strata, folds=folds, seed=seed, scratch=scratch_of(data))
+    grouped = Folds(fold, grouping, largest, note)
     if grouped.count < 2:
         raise Skip(
             f"needs at least two groups of training examples with a different {grouping} for cross-validation; all "
@@ -122,32 +118,60 @@ def make_folds(
     return grouped
 
 
-def assign(groups: Ints, strata: Ints, *, folds: int, seed: int = 0) -> Ints:
+def assign(
+    groups: Ints, strata: Ints, *, folds: int, seed: int = 0, scratch: Path | None = None
+) -> npt.NDArray[np.int16]:
     """Return a fold per example such that groups stay whole, folds are of similar size, strata are spread.
 
     Large groups go first, each to the fold with most room. The others are sorted by what strata they hold and
     dealt out in proportion to the room that is left, by a low-discrepancy sequence: any run of similar groups
-    is spread over all folds.
+    is spread over all folds. Numbers of every group are kept in files where there is a folder for them.
     """
     generator = np.random.default_rng(seed)
     n, n_groups = len(groups), int(groups.max(initial=-1)) + 1
-    sizes = np.bincount(groups, minlength=n_groups)
+    sizes = np.bincount(groups, minlength=n_groups).astype(np.int32)
     room = np.full(folds, n / folds)
-    fold_of_group = np.full(n_groups, -1, dtype=np.int64)
+    fold_of_group = np.full(n_groups, -1, dtype=np.int16)
     large = np.flatnonzero(sizes > max(n / (20 * folds), 1))
     for group in large[np.argsort(-sizes[large], kind="stable")]:
         fold_of_group[group] = int(np.argmax(room))
         room[fold_of_group[group]] -= sizes[group]
-    small = np.flatnonzero(fold_of_group < 0)
-    if len(small):
-        # A random number per stratum makes the sum of a group's numbers tell what strata it holds.
-        contents = np.bincount(groups, weights=generator.random(int(strata.max()) + 1)[strata])[small]
-        order = small[np.lexsort((generator.random(len(small)), contents.round(9), -sizes[small]))]
+    if len(large) < n_groups:
+        order = _small_groups(groups, strata, sizes, fold_of_group < 0, generator, scratch)
         share = np.maximum(room, 0)
         bounds = np.cumsum(share / share.sum() if share.sum() else np.full(folds, 1 / folds))[:-1]
-        place = (generator.random() + _GOLDEN * np.arange(len(order))) % 1
-        fold_of_group[order] = np.searchsorted(bounds, place, side="right")
-    return fold_of_group[groups]
+        start = generator.random()
+        for some in chunks(len(order)):
+            place = (start + _GOLDEN * np.arange(some.start, some.stop)) % 1
+            fold_of_group[order[some]] = np.searchsorted(bounds, place, side="right")
+    fold = scratch_array(scratch, np.int16, (n,))
+    for some in chunks(n):
+        fold[some] = fold_of_group[groups[some]]
+    return fold
+
+
+def _small_groups(
+    groups: Ints,
+    strata: Ints,
+    sizes: npt.NDArray[np.int32],
+    small: Bools,
+    generator: np.random.Generator,
+    scratch: Path | None,
+) -> Ints:
+    """Return groups in the order of their sizes and of the strata they hold, otherwise in random order."""
+    # A random number per stratum makes the sum of a group's numbers tell what strata it holds.
+    numbers, contents = generator.random(int(strata.max()) + 1), np.zeros(len(sizes))
+    for some in chunks(len(groups)):
+        np.add.at(contents, groups[some], numbers[strata[some]])
+    rows = np.flatnonzero(small)
+    drawn, held, negative = (
+        scratch_array(scratch, kind, rows.shape) for kind in (np.float64, np.float64, np.int32)
+    )
+    generator.random(out=drawn)
+    for some in chunks(len(rows)):
+        held[some], negative[some] = contents[rows[some]].round(9), -sizes[rows[some]]
+    del contents
+    return np.asarray(rows[np.lexsort((drawn, held, negative))])
 
 
 def _largest_share(groups: Ints) -> float:
