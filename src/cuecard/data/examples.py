@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.data.instances import Instances, first_rows, taken
 from cuecard.data.units import UnitScope, divided_templates
 from cuecard.errors import InputError
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, follows
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Examples:
     @cached_property
     def options(self) -> Ints:
         """How many answers each example has: its rows, or the labels."""
-        return self.sizes if self.grouped else np.full(len(self), len(self.labels), dtype=np.int64)
+        return self.sizes if self.grouped else np.broadcast_to(np.int64(len(self.labels)), len(self))
 
     @property
     def answer_names(self) -> tuple[str, ...]:
@@ -141,7 +141,9 @@ class Examples:
         """Return the values of the first rows of some examples; those of rows that follow each other are no copy."""
         if self.grouped or self.chosen is not None:
             return values[self.row_numbers[self.first_rows[:-1][which]]]
-        return values[which] if isinstance(which, slice) else taken(values, which)
+        if isinstance(which, slice):
+            return values[which]
+        return taken(values, which) if follows(which) else values[which]
 
     def units_and_templates(
         self, scope: UnitScope, which: Ints | slice = slice(None)
@@ -159,7 +161,8 @@ class Examples:
 
     def label_sums(self, which: Ints) -> Floats | Ints:
         """Return how many of some examples have each label, or how much weight."""
-        return np.bincount(self.gold[which], weights=self.weight(which), minlength=len(self.labels))
+        gold = taken(self.gold, which) if follows(which) else self.gold[which]
+        return np.bincount(gold, weights=self.weight(which), minlength=len(self.labels))
 
     # What the table says about them.
 

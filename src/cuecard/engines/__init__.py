@@ -1,6 +1,15 @@
 """Where it runs: pieces of a dataset are summarised, and the summaries merged."""
 
-from cuecard.engines.store import Store, Summary, compact, new_array, on_disk, scratch_array
+from cuecard.engines.store import (
+    Store,
+    Summary,
+    compact,
+    computed,
+    gathered,
+    new_array,
+    on_disk,
+    scratch_array,
+)
 from cuecard.engines.stream import Map, Stream, Summarise, locally
 from cuecard.engines.sums import Sum, Sums, sums_in
 
@@ -13,6 +22,8 @@ __all__ = [
     "Summary",
     "Sums",
     "compact",
+    "computed",
+    "gathered",
     "locally",
     "new_array",
     "on_disk",

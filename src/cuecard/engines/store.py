@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.stats.arrays import chunks, follows
 from cuecard.writing import writing_to
 
 #: The summary of a piece: tables by name.
@@ -125,6 +126,28 @@ def scratch_array(folder: Path | None, dtype: npt.DTypeLike, shape: tuple[int, .
         ):  # a full disk is told about here, rather than by the end of the process
             os.posix_fallocate(file.fileno(), 0, size)
         return _registered(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
+
+
+def computed(
+    folder: Path | None, dtype: npt.DTypeLike, n: int, part: Callable[[slice], npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """Return n numbers, or rows of them, that `part` gives some at a time, in such a file or in memory."""
+    width = part(slice(0, 0)).shape[1:]
+    values = scratch_array(folder, dtype, (n, *width))
+    for some in chunks(n):
+        values[some] = part(some)
+    return values
+
+
+def gathered(
+    values: npt.NDArray[Any], rows: npt.NDArray[np.integer[Any]], folder: Path | None
+) -> npt.NDArray[Any]:
+    """Return the values of some rows, in such a file or in memory; those of rows without a gap are no copy."""
+    if folder is None:
+        return np.asarray(values[rows])
+    if len(rows) and follows(rows):
+        return values[int(rows[0]) :][: len(rows)]
+    return computed(folder, values.dtype, len(rows), lambda some: values[rows[some]])
 
 
 def _mapped(file: Path) -> npt.NDArray[Any]:

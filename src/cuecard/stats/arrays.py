@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Singles = npt.NDArray[np.float32]
+#: Small whole numbers of any size: labels, folds, units.
+Codes = npt.NDArray[np.integer[Any]]
 
 #: Entries of long arrays that are looked at at a time.
 CHUNK = 1 << 20
@@ -20,3 +23,23 @@ def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
     """Yield where the parts of an array of n entries are, each of bounded size."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+def counted(codes: Codes, n: int = 0) -> Ints:
+    """Return how many entries have each number from 0, at least n of them; `numpy.bincount` would copy small numbers.
+
+    >>> counted(np.array([0, 2, 2], dtype=np.int8), 4)
+    array([1, 0, 2, 0])
+    """
+    counts = np.zeros(max(n, int(codes.max(initial=-1)) + 1), dtype=np.int64)
+    for some in chunks(len(codes)):
+        counts += np.bincount(codes[some], minlength=len(counts))
+    return counts
+
+
+def follows(numbers: Codes) -> bool:
+    """Return whether numbers, which need not rise, follow each other without a gap; False where there are none."""
+    n = len(numbers)
+    if not n or int(numbers[-1]) - int(numbers[0]) != n - 1:
+        return False
+    return all(bool((np.diff(numbers[some.start : some.stop + 1]) == 1).all()) for some in chunks(n))

@@ -11,9 +11,15 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.cues import Cues
-from cuecard.audits.partial_input.baselines.battery import Battery, battery_lines, blind_rules
+from cuecard.audits.partial_input.baselines.battery import (
+    Battery,
+    blind_rules,
+    gold_of,
+    input_line,
+    rule_lines,
+)
 from cuecard.audits.partial_input.baselines.conditions import InputFeatures, conditions, rows_of
-from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority, null_probability
+from cuecard.audits.partial_input.baselines.content_blind import length_rules, null_probability
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.findings import partial_findings
@@ -21,10 +27,11 @@ from cuecard.audits.partial_input.learned.cross_fit import Evaluation, Trainer, 
 from cuecard.audits.partial_input.learned.folds import Folds, Grouping, make_folds
 from cuecard.audits.partial_input.learned.leak_scores import (
     Scored,
+    examples_of,
     leak_histogram,
+    leak_summary,
     leak_table,
     most_leaking,
-    scored_examples,
 )
 from cuecard.audits.partial_input.learned.learner_pair import (
     PARTIAL_NAMES,
@@ -33,22 +40,23 @@ from cuecard.audits.partial_input.learned.learner_pair import (
     pairs_summary,
 )
 from cuecard.audits.partial_input.learned.learning_curve import curve
+from cuecard.audits.partial_input.learned.members import Members
 from cuecard.audits.partial_input.measures import CAVEAT, KINDS, NAME, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.outside import outside_accuracy
 from cuecard.audits.partial_input.parts import figured
 from cuecard.audits.partial_input.premise_words import premise_words, with_words
-from cuecard.audits.partial_input.slices import slice_table
+from cuecard.audits.partial_input.slices import lengths_of, slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import Stream
+from cuecard.engines import Stream, gathered
 from cuecard.errors import UsageError
+from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.weighted import weighted_quantiles
+from cuecard.stats.arrays import Ints, counted
 
 #: Fewer examples than this say nothing about what can be guessed.
 FEWEST_EXAMPLES = 20
@@ -141,7 +149,10 @@ class PartialInput:
             raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
         data = figured(stream, tokens=self.tokens, whole=self.outside)
         return self._result(
-            data, stream.data, lambda search: search.run_stream(stream, stage="premise words")
+            data,
+            stream.data,
+            lambda search: search.run_stream(stream, stage="premise words"),
+            stream.sampled_rows,
         )
 
     def run(self, data: Instances) -> Result:
@@ -149,17 +160,24 @@ class PartialInput:
         return self._result(data, data)
 
     def _result(
-        self, data: Instances, keeper: Instances, cues_of: Callable[[Cues], Result] | None = None
+        self,
+        data: Instances,
+        keeper: Instances,
+        cues_of: Callable[[Cues], Result] | None = None,
+        shown_rows: Ints | None = None,
     ) -> Result:
-        """Return the result of some data; `keeper` keeps the guesses, and `cues_of` searches where `data` cannot be."""
-        used = data.table["split"].cast(pl.String).is_in(["train", "test"])
+        """Return the result of some data; `keeper` keeps the guesses, and `cues_of` searches where `data` cannot be.
+
+        `shown_rows` are the rows of the examples to be told about one by one; all of them by default.
+        """
+        used = data.in_splits("train", "test")
         row_weights = unequal_weights(data, self.weights)
         if row_weights is not None:
-            used &= pl.Series(row_weights > 0)
-            row_weights = row_weights[used.to_numpy()]
-        data = data.rows(used.to_numpy())
+            used &= row_weights > 0
+            row_weights = row_weights[used]
+        data = data.rows(used)
         examples = Examples.of_rows(data, row_weights)
-        train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
+        train, test = (examples.of_split(name) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:
             raise Skip(f"needs at least {FEWEST_EXAMPLES} training examples, found {len(train)}")
         rows = rows_of(data, tokens=self.tokens)
@@ -168,6 +186,9 @@ class PartialInput:
         primary = primary_input(data.task)
         folds = self._folds(data, examples, train)
         scored = test if len(test) else train
+        null = null_probability(examples, train, scored)
+        rules = blind_rules(examples, train, test)
+        lines = rule_lines(examples, rules, train, scored)
         with trainer(examples, strength=self.strength, max_train=self.max_train, seed=self.seed) as fit:
             promised = {c.name: _evaluation(fit, c, train, test, folds) for c in inputs}
             on_train: dict[str, Callable[[], Evaluation]] = {}
@@ -180,18 +201,20 @@ class PartialInput:
             matrix = next(c.matrix for c in inputs if c.name == primary)
             get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
             loose = self._loose(fit, inputs, train) if self.inflation else {}
-            # What was promised holds the guesses of every fit: it is let go as soon as they are joined.
-            evaluations = {c.name: promised.pop(c.name)().weighted(examples, c.unit) for c in inputs}
+            guesses: dict[str, Guesses] = {}
+            inflation: dict[str, float] = {}
+            # What was promised holds all that was learned: it is let go as soon as it is known how well it does.
+            for c in inputs:
+                done = promised.pop(c.name)().weighted(examples, c.unit)
+                lines.append(input_line(examples, c, done, null))
+                guesses[c.name], inflation[c.name] = done.guesses, done.inflation
+                del done
             cross_fitted = {name: on_train.pop(name)().weighted(examples).guesses for name in [*on_train]}
             learning = get_curve() if get_curve else None
             inflated = {name: _accuracy(get().weighted(examples).guesses) for name, get in loose.items()}
-        guesses = {name: evaluation.guesses for name, evaluation in evaluations.items()}
-        null = null_probability(examples, train, scored)
-        rules = blind_rules(examples, train, test)
-        baselines = judged(battery_lines(examples, rules, inputs, evaluations, train, scored), self.alpha)
+        baselines = judged(lines, self.alpha)
         blind = {c.name: guesses[c.name] for c in inputs if c.kind in TESTED_KINDS}
-        inflation = {name: evaluations[name].inflation for name in blind}
-        Battery(examples, scored, rules | blind, inflation, self.weights).keep(keeper)
+        Battery(examples, scored, rules | blind, {n: inflation[n] for n in blind}, self.weights).keep(keeper)
         about = {
             name: [
                 Scored(scored, guesses[name], null),
@@ -203,20 +226,20 @@ class PartialInput:
             ]
             for name in [c.name for c in inputs if c.kind == "partial" or c.name == primary]
         }
-        leaks = leak_table(examples, about, primary)
-        leaking = most_leaking(examples, leaks, scored_examples(about), self.shown_examples)
-        lengths = _lengths(examples, rows.lengths("hypothesis"))[scored]
+        leaks = leak_table(examples, about, primary, examples_of(examples, shown_rows))
+        leaking = most_leaking(examples, about[primary], self.shown_examples)
+        lengths = gathered(lengths_of(examples, rows), scored, scratch_of(data))
         tables = {
             "baselines": pl.DataFrame([b.as_json() for b in baselines], infer_schema_length=None),
             "partial_input_slices": slice_table(examples, scored, guesses[primary], lengths),
             "leaking_examples": leaking,
-            "leak_histogram": leak_histogram(examples, _leak_array(examples, about[primary])),
+            "leak_histogram": leak_histogram(examples, about[primary]),
         }
         if learning is not None:
             tables["learning_curve"] = learning
         evaluated = "test" if len(test) else "train"
         strict = {n: _accuracy((cross_fitted if len(test) else guesses)[n]) for n in inflated}
-        leak = _leak(guesses[primary])
+        leak = leak_summary(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
         summary["task"] = data.task
         findings = partial_findings(summary, baselines, leaking, data.task)
@@ -263,18 +286,24 @@ class PartialInput:
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:
         # Chance is 1/k per question, so the place of the right choice must stay free to vary between folds.
-        strata = np.zeros(len(train), np.int64) if data.grouped else examples.gold[train]
+        strata = np.broadcast_to(np.int64(0), len(train)) if data.grouped else gold_of(examples, train)
         return make_folds(data.train, strata, folds=self.folds, grouping=self.grouping, seed=self.seed)
 
     def _curve(
         self, fit: Trainer, matrix: Any, train: Ints, test: Ints, folds: Folds
     ) -> Callable[[], pl.DataFrame]:
-        learn, guess = (train, test) if len(test) else (train[folds.fold != 0], train[folds.fold == 0])
-        grouped = fit.examples.instances.grouped
-        blank = (
-            length_rules(fit.examples, guess)["longest"] if grouped else majority(fit.examples, learn, guess)
-        )
-        return curve(fit, matrix, learn, guess, chance_of(blank, fit.examples.gold[guess], grouped=grouped))
+        learn: Ints | Members = train
+        guess = test
+        if not len(test):
+            others = np.flatnonzero(counted(folds.fold)[1:]) + 1
+            learn, guess = Members(train, folds.fold, [others.tolist()]), train[folds.fold == 0]
+        examples = fit.examples
+        if examples.grouped:
+            chance = chance_of(length_rules(examples, guess)["longest"], examples.gold[guess], grouped=True)
+        else:
+            sums = examples.label_sums(guess)
+            chance = float((sums / sums.sum()).max())
+        return curve(fit, matrix, learn, guess, chance)
 
     def _loose(
         self, fit: Trainer, inputs: list[InputFeatures], train: Ints
@@ -334,32 +363,3 @@ def _evaluation(
 
 def _accuracy(guesses: Guesses) -> float:
     return guesses.mean(guesses.score)
-
-
-def _leak(guesses: Guesses) -> dict[str, Any]:
-    """Return how likely the right answers are from the primary partial input."""
-    scores = guesses.probability
-    assert scores is not None  # a learner gives probabilities
-    weight = guesses.weight
-    median = np.median(scores) if weight is None else weighted_quantiles(scores, weight, [0.5])[0]
-    return {
-        "mean": guesses.mean(scores),
-        "median": float(median),
-        "share_above_half": guesses.mean(scores > 0.5),
-        "examples": len(scores),
-    }
-
-
-def _lengths(examples: Examples, tokens: Ints) -> Floats:
-    """Return the length of every example in words; that of its rows on average, rounded."""
-    return np.asarray(
-        np.rint(np.add.reduceat(tokens, examples.first_rows[:-1]) / np.diff(examples.first_rows))
-    )
-
-
-def _leak_array(examples: Examples, parts: list[Scored]) -> Floats:
-    leak = np.full(len(examples), np.nan)
-    for part in parts:
-        if part.guesses.probability is not None:
-            leak[part.examples] = part.guesses.probability
-    return leak

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from cuecard.audits.partial_input.baselines.battery import gold_of
 from cuecard.audits.partial_input.baselines.guessing import Guesses
-from cuecard.audits.partial_input.baselines.judging import counted_hits, interval, measured
-from cuecard.audits.partial_input.metadata import slice_columns
+from cuecard.audits.partial_input.baselines.judging import against_chance, chance_of, counted_hits, interval
+from cuecard.audits.partial_input.metadata import codes_of, names_of, slice_columns
 from cuecard.data.examples import Examples
+from cuecard.engines import gathered, scratch_array
+from cuecard.models.linear.input_features import RowFigures
+from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats import accuracy_log_p, log10_p, q_values
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
 
 FEWEST_EXAMPLES = 20
 LENGTH_BINS = 5
@@ -26,6 +30,19 @@ class _Slice:
     which: Bools
 
 
+def lengths_of(examples: Examples, rows: RowFigures) -> Floats:
+    """Return the length of every example in words; that of its rows on average, rounded."""
+    lengths: Floats = scratch_array(scratch_of(examples.instances), np.float64, (len(examples),))
+    first = 0
+    for piece, _ in rows.pieces():
+        starts, last = piece.first_row[:-1], first + len(piece.first_row) - 1
+        lengths[first:last] = np.rint(
+            np.add.reduceat(piece.lengths("hypothesis"), starts) / np.diff(piece.first_row)
+        )
+        first = last
+    return lengths
+
+
 def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floats) -> pl.DataFrame:
     """Return accuracy, chance and an exact test of the guesses in every slice of the scored examples.
 
@@ -33,18 +50,21 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     label was guessed at all: what guesses that know nothing would get right of it. `tokens` is the length of
     each scored example.
     """
-    grouped = examples.instances.grouped
+    grouped, answers = examples.instances.grouped, gold_of(examples, scored)
     rows = []
-    for part in _slices(examples, scored, tokens):
-        inside, gold = guesses.take(part.which), examples.gold[scored][part.which]
+    for part in _slices(examples, scored, answers, tokens):
+        here = np.flatnonzero(part.which)
+        inside, gold = guesses.take(here), gathered(answers, here, guesses.folder)
+        del here
         if part.column == "label":
             chance = guesses.mean(guesses.answer == gold[0])
-            hits, counts = counted_hits(inside, np.zeros(len(inside), dtype=np.int64))
+            hits, counts = counted_hits(inside, np.broadcast_to(np.int64(0), len(inside)))
             log_p = float(accuracy_log_p(hits, int(counts.sum()), chance))
             p, log10 = float(np.exp(log_p)), float(log10_p(log_p))
         else:
-            line = measured(part.value, "slice", inside, gold, grouped=grouped)
-            chance, p, log10 = line.chance, line.p_value, line.log10_p
+            chance = chance_of(inside, gold, grouped=grouped)
+            test = against_chance(inside, gold, grouped=grouped)
+            p, log10 = test.p_value, test.log10_p
         low, high = interval(inside.score, inside.weight, unit=inside.unit)
         accuracy = inside.mean(inside.score)
         rows.append((part.column, part.value, len(inside), accuracy, low, high, chance, p, log10))
@@ -54,25 +74,29 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     return table.with_columns(q_value=pl.Series(q_values(table["log10_p"].to_numpy() * np.log(10))))
 
 
-def _slices(examples: Examples, scored: Ints, tokens: Floats) -> Iterator[_Slice]:
+def _slices(examples: Examples, scored: Ints, gold: Ints, tokens: Floats) -> Iterator[_Slice]:
     data = examples.instances
-    gold = examples.gold[scored]
     if not data.grouped:
-        yield from _values("label", pl.Series(data.labels, dtype=pl.String).gather(gold))
+        yield from _values("label", gold, data.labels)
     elif data.task == "choice":
-        yield from _values("answer position", pl.Series(gold + 1).cast(pl.String))
+        yield from _values(
+            "answer position", gold, [str(i + 1) for i in range(int(gold.max(initial=-1)) + 1)]
+        )
     edges = np.unique(np.quantile(tokens, np.arange(1, LENGTH_BINS) / LENGTH_BINS, method="higher"))
-    bins = np.searchsorted(edges, tokens, side="right")
-    for b in np.unique(bins):
+    bins = np.empty(len(tokens), dtype=np.int8)
+    for some in chunks(len(tokens)):
+        bins[some] = np.searchsorted(edges, tokens[some], side="right")
+    for b in np.flatnonzero(counted(bins)):
         inside = tokens[bins == b]
         first, last = f"{inside.min():.0f}", f"{inside.max():.0f}"
         yield _Slice("length", f"{first} words" if first == last else f"{first} to {last} words", bins == b)
     for column in slice_columns(examples):
-        yield from _values(column.name, column.gather(scored))
+        yield from _values(column.name, codes_of(column)[scored], names_of(column).to_list())
 
 
-def _values(name: str, values: pl.Series) -> Iterator[_Slice]:
-    for value in values.drop_nulls().unique().sort():
-        which = (values == value).fill_null(False).to_numpy()
-        if which.sum() >= FEWEST_EXAMPLES:
-            yield _Slice(name, str(value), which)
+def _values(name: str, codes: Codes, names: Sequence[str]) -> Iterator[_Slice]:
+    """Yield the slices of enough examples, in the order of their names."""
+    for code in sorted(range(len(names)), key=lambda code: names[code]):
+        which = codes == code
+        if np.count_nonzero(which) >= FEWEST_EXAMPLES:
+            yield _Slice(name, names[code], which)

@@ -8,7 +8,7 @@ from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import exact_interval
 from cuecard.audits.slices.hits import SliceTest
 from cuecard.stats import mixed_chance_log_p
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Codes, Floats, Ints
 
 
 class CountedGuesses:
@@ -70,5 +70,5 @@ def can_be_counted(guesses: Guesses, *, grouped: bool, inflation: float) -> bool
     return all(_power_of_two(values) for values in (guesses.named, guesses.options))
 
 
-def _power_of_two(values: Ints) -> bool:
+def _power_of_two(values: Codes) -> bool:
     return bool(((values & (values - 1)) == 0).all() and (values > 0).all())

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.data.instances import Instances, first_rows, is_range
+from cuecard.data.instances import Instances, first_rows
 from cuecard.data.survey import NumberedInstances
 from cuecard.engines import on_disk
 from cuecard.models.linear.input_features import Block, Reading, RowFigures, State, maker, side_by_side
@@ -25,7 +25,7 @@ from cuecard.models.linear.ngram_features import (
     frequent_columns,
     hash_rows,
 )
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, follows
 from cuecard.text import Tokens
 from cuecard.text.encoded import Side
 
@@ -62,7 +62,7 @@ class PackedTexts:
         else:
             words = np.asarray(np.memmap(self._words, dtype=np.int32, mode="c"))
         texts = Tokens(words, ends, vocabulary)
-        return texts.rows(int(rows[0]), int(rows[-1]) + 1) if _follow(rows) else texts.gather(rows)
+        return texts.rows(int(rows[0]), int(rows[-1]) + 1) if follows(rows) else texts.gather(rows)
 
     @property
     def _words(self) -> Path:
@@ -71,11 +71,6 @@ class PackedTexts:
     @property
     def _ends(self) -> Path:
         return self.folder / f"{self.name}.ends"
-
-
-def _follow(rows: Ints) -> bool:
-    """Return whether numbers, which need not rise, follow each other without a gap."""
-    return is_range(rows) and bool((rows[1:] > rows[:-1]).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +134,7 @@ class FiguredInstances(NumberedInstances):
         numbers = self.numbers_of(rows)
         if numbers is None:
             return values
-        return values[numbers[0] :][: len(numbers)] if _follow(numbers) else values[numbers]
+        return values[numbers[0] :][: len(numbers)] if follows(numbers) else values[numbers]
 
 
 def scratch_of(data: Instances) -> Path | None:

@@ -54,7 +54,7 @@ def measured_leak(data: Instances, *, tokens: str | None, seed: int, alpha: floa
     solved = np.zeros(len(gold), dtype=np.bool_)
     for name in working:
         solved |= _solves(rules[name], tests[name].luck)
-    excess = [rules[name].score - tests[name].luck for name in working]
+    excess = [rules[name].score.astype(np.float64) - tests[name].luck for name in working]
     weights = neutral_weights(excess, len(gold))
     remaining = max((float(weights @ one) / len(gold) for one in excess), default=0.0)
     learned = rules.get("choices_only")
@@ -66,7 +66,7 @@ def _solves(guesses: Guesses, chance: float) -> Bools:
     if guesses.table is None:
         return np.asarray(guesses.score >= 1)
     confidence = np.nanmax(guesses.table, axis=1)
-    return given_away(guesses.score, confidence, chance)
+    return given_away(guesses.score.astype(np.float64), confidence, chance)
 
 
 def neutral_weights(excess: list[Floats], n: int, most: float = 20.0) -> Floats:

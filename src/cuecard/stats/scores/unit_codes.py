@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats
+from cuecard.stats.scores import _kernels
 
 #: Numbers that are squared at a time.
 CHUNK = 1 << 18
@@ -28,6 +29,12 @@ def unit_codes(values: npt.ArrayLike | None, n: int) -> tuple[npt.NDArray[np.int
         return codes, int(codes.max()) + 1
     codes = np.unique(codes, return_inverse=True)[1]
     return codes, int(codes.max()) + 1
+
+
+def number_of_units(values: npt.NDArray[np.integer[Any]]) -> int:
+    """Return how many different units there are."""
+    codes, n = unit_codes(values, len(values))
+    return int(np.count_nonzero(_kernels.sizes_of(codes, n)))
 
 
 def weights_of(weights: npt.ArrayLike | None) -> Floats:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 
 from cuecard.audits.partial_input.baselines.conditions import InputFeatures
-from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority, null_probability
+from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority
 from cuecard.audits.partial_input.baselines.frequency_rules import choice_rules, label_rules
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import Baseline, Chain, interval, measured
@@ -17,7 +16,9 @@ from cuecard.audits.partial_input.learned.cross_fit import Evaluation
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
-from cuecard.stats.arrays import Ints
+from cuecard.engines import gathered
+from cuecard.models.linear.kept_rows import scratch_of
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.weighted import effective_sample_size
 
 _KEPT = "_partial_input_battery"
@@ -61,45 +62,49 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
 
 def blind_battery(data: Instances, weights: str | None) -> Battery:
     """Return the guesses of blind rules alone, on test where it exists, otherwise on train."""
-    used = data.table["split"].cast(pl.String).is_in(["train", "test"]).to_numpy()
+    used = data.in_splits("train", "test")
     row_weights = unequal_weights(data, weights)
     if row_weights is not None:
         used &= row_weights > 0
         row_weights = row_weights[used]
     examples = Examples.of_rows(data.rows(used), row_weights)
-    train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
+    train, test = (examples.of_split(name) for name in ("train", "test"))
     scored = test if len(test) else train
     return Battery(examples, scored, blind_rules(examples, train, test), {}, weights)
 
 
-def battery_lines(
-    examples: Examples,
-    rules: Mapping[str, Guesses],
-    inputs: Sequence[InputFeatures],
-    evaluations: Mapping[str, Evaluation],
-    train: Ints,
-    scored: Ints,
-) -> list[Baseline]:
-    """Return a line for every rule and input, with what always naming the commonest label gives where there is one."""
-    grouped, gold = examples.instances.grouped, examples.gold[scored]
-    null = null_probability(examples, train, scored)
+def rule_lines(examples: Examples, rules: Mapping[str, Guesses], train: Ints, scored: Ints) -> list[Baseline]:
+    """Return a line for every rule, with what always naming the commonest label gives where there is one."""
+    grouped, gold = examples.instances.grouped, gold_of(examples, scored)
     lines = []
     if not grouped:
         always = measured("majority", "reference", majority(examples, train, scored), gold, grouped=False)
         lines += [always, _prior(always, examples, train, scored)]
-    lines += [measured(name, "content-blind", rule, gold, grouped=grouped) for name, rule in rules.items()]
-    for c in inputs:
-        done = evaluations[c.name]
-        answers = examples.gold[done.tested_examples]
-        chain = Chain(done.fold, done.inflation, done.tested, done.tested_fold, answers)
-        lines.append(measured(c.name, c.kind, done.guesses, gold, grouped=grouped, null=null, chain=chain))
-    return lines
+    return lines + [
+        measured(name, "content-blind", rule, gold, grouped=grouped) for name, rule in rules.items()
+    ]
+
+
+def input_line(examples: Examples, source: InputFeatures, done: Evaluation, null: Floats) -> Baseline:
+    """Return the line of an input; `null` is what a model that sees nothing gives the right answers."""
+    chain = Chain(
+        done.fold, done.inflation, done.tested, done.tested_fold, gold_of(examples, done.tested_examples)
+    )
+    gold, grouped = gold_of(examples, done.examples), examples.instances.grouped
+    return measured(source.name, source.kind, done.guesses, gold, grouped=grouped, null=null, chain=chain)
+
+
+def gold_of(examples: Examples, which: Ints) -> Ints:
+    """Return the right answers of some examples."""
+    return gathered(examples.gold, which, scratch_of(examples.instances))
 
 
 def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
     """Return the line of guessing each label as often as train has it: right by luck alone."""
     sums = examples.label_sums(train)
-    guesses = replace(majority(examples, train, scored), score=(sums / sums.sum())[examples.gold[scored]])
+    shares, always_named = sums / sums.sum(), majority(examples, train, scored)
+    expected = always_named.computed(lambda some: shares[examples.gold[scored[some]]])
+    guesses = replace(always_named, score=expected)
     accuracy = guesses.mean(guesses.score)
     # What is expected of a guess does not vary as the guess does, so its spread under weights says nothing.
     weight = guesses.weight

@@ -6,21 +6,23 @@ import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
 from cuecard.data.examples import Examples
+from cuecard.engines import computed
+from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats.arrays import Floats, Ints
 
 
 def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
     """Return the guesses that always name the commonest label of the examples `learn`."""
-    k = len(examples.instances.labels)
+    k, n, folder = len(examples.instances.labels), len(guess), scratch_of(examples.instances)
     label = int(examples.label_sums(learn).argmax())
-    n = len(guess)
     return Guesses(
-        score=(examples.gold[guess] == label).astype(np.float64),
-        named=np.ones(n, dtype=np.int64),
-        options=np.full(n, k, dtype=np.int64),
-        answer=np.full(n, label, dtype=np.int64),
+        score=computed(folder, np.bool_, n, lambda some: examples.gold[guess[some]] == label),
+        named=np.broadcast_to(np.int64(1), n),
+        options=np.broadcast_to(np.int64(k), n),
+        answer=np.broadcast_to(np.int64(label), n),
         probability=null_probability(examples, learn, guess),
         weight=examples.weight(guess),
+        folder=folder,
     )
 
 
@@ -29,10 +31,12 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
 
     Shares are smoothed by one count per label, so that a label new to `guess` is improbable, not impossible.
     """
+    folder = scratch_of(examples.instances)
     if examples.instances.grouped:
-        return np.asarray(1 / examples.options[guess])
+        return computed(folder, np.float64, len(guess), lambda some: 1 / examples.options[guess[some]])
     counts = examples.label_sums(learn) + 1.0
-    return np.asarray((counts / counts.sum())[examples.gold[guess]])
+    shares = counts / counts.sum()
+    return computed(folder, np.float64, len(guess), lambda some: shares[examples.gold[guess[some]]])
 
 
 def length_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:

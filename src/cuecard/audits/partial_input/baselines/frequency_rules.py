@@ -8,9 +8,10 @@ import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows, guess_tied_labels
 from cuecard.data.examples import Examples
+from cuecard.data.fingerprint import Hashes
 from cuecard.data.splits.overlap import side_keys, text_keys
 from cuecard.data.survey import NumberedInstances
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, chunks
 
 #: With fewer examples than this that a rule says anything about, it is left out.
 FEWEST_EXAMPLES = 20
@@ -59,15 +60,24 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
 def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColumn) -> Floats:
     """Return how often the text of each example of `guess` has each label among `learn`; an empty text never."""
     keys, filled = side_keys(examples.instances, column)
-    learned = learn[filled[learn]]
-    texts, code = np.unique(keys[learned], return_inverse=True)
-    k = len(examples.instances.labels)
-    table = np.bincount(code * k + examples.gold[learned], minlength=len(texts) * k).reshape(-1, k)
-    place = np.minimum(np.searchsorted(texts, keys[guess]), max(len(texts) - 1, 0))
-    if not len(texts):
-        return np.zeros((len(guess), k))
-    seen = (texts[place] == keys[guess]) & filled[guess]
-    return np.where(seen[:, None], table[place], 0).astype(np.float64)
+    # Texts of the training examples that are asked for are counted: all of them may be too many for memory.
+    asked, there = keys[guess], filled[guess]
+    texts, k = np.unique(asked[there]), len(examples.instances.labels)
+    table = np.zeros((len(texts), k), dtype=np.int64)
+    for some in chunks(len(learn) if len(texts) else 0):
+        learned = learn[some][filled[learn[some]]]
+        place = _places(texts, keys[learned])
+        known = texts[place] == keys[learned]
+        cells = place[known] * k + examples.gold[learned[known]]
+        table += np.bincount(cells, minlength=table.size).reshape(table.shape)
+    counts = np.zeros((len(guess), k))
+    counts[there] = table[_places(texts, asked[there])]
+    return counts
+
+
+def _places(texts: Hashes, keys: Hashes) -> Ints:
+    """Return where keys are, or would be, among sorted ones."""
+    return np.minimum(np.searchsorted(texts, keys), max(len(texts) - 1, 0))
 
 
 def _occurrences(examples: Examples) -> Floats:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cuecard._compiled import njit
-from cuecard.engines import on_disk
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.engines import computed, gathered, scratch_array
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
 TIE = 1e-9
@@ -25,17 +28,19 @@ class Guesses:
     example counts, missing where all count the same. `table` has the probabilities of all answers, a row per example;
     where examples have fewer answers than others, the row ends with nan. `unit` is shared by examples that are one
     observation, missing where none are, and `template` by sentences of one template, which are tested among themselves.
+    Where examples are many, all these are in files, and `folder` is the place for what is computed of them.
     """
 
-    score: Floats
-    named: Ints
-    options: Ints
-    answer: Ints
+    score: Floats | Bools
+    named: Codes
+    options: Codes
+    answer: Codes
     probability: Floats | None = None
     weight: Floats | None = None
     table: Floats | None = None
     unit: Ints | None = None
     template: Ints | None = None
+    folder: Path | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -56,44 +61,85 @@ class Guesses:
         """Return the guesses that name the least likely answer instead, where probabilities say which that is."""
         if self.table is None:
             return None
-        unlikely = -np.where(np.isnan(self.table), np.inf, self.table)
-        best = unlikely.max(axis=1)
-        named = unlikely >= best[:, None] - TIE
-        ties = named.sum(axis=1)
-        return replace(
-            self,
-            score=named[np.arange(len(self)), gold] / ties,
-            named=ties.astype(np.int64),
-            answer=named.argmax(axis=1).astype(np.int64),
-            probability=None,
-            table=None,
+        table, n = self.table, len(self)
+        score, named, answer = (
+            scratch_array(self.folder, kind, (n,)) for kind in (np.float64, np.int64, np.int64)
         )
+        for some in chunks(n):
+            unlikely = -np.where(np.isnan(table[some]), np.inf, table[some])
+            best = unlikely.max(axis=1)
+            least = unlikely >= best[:, None] - TIE
+            named[some], answer[some] = least.sum(axis=1), least.argmax(axis=1)
+            score[some] = least[np.arange(len(least)), gold[some]] / named[some]
+        return replace(self, score=score, named=named, answer=answer, probability=None, table=None)
 
-    def on_disk(self, folder: Path | None) -> Guesses:
-        """Return the same guesses with their numbers in files, or as they are where there is no folder for them."""
-        if folder is None:
-            return self
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(self, **{name: on_disk(a, folder) for name, a in arrays.items() if a is not None})
+    def computed(
+        self, part: Callable[[slice], npt.NDArray[Any]], dtype: npt.DTypeLike = np.float64
+    ) -> npt.NDArray[Any]:
+        """Return a number of every example that `part` gives some at a time."""
+        return computed(self.folder, dtype, len(self), part)
 
     def take(self, which: Bools | Ints | slice) -> Guesses:
         """Return the guesses for some of the examples."""
-        return Guesses(
-            self.score[which],
-            self.named[which],
-            self.options[which],
-            self.answer[which],
-            None if self.probability is None else self.probability[which],
-            None if self.weight is None else self.weight[which],
-            None if self.table is None else self.table[which],
-            None if self.unit is None else self.unit[which],
-            None if self.template is None else self.template[which],
-        )
+        if isinstance(which, slice):
+            return self._each(lambda values: values[which])
+        rows: Ints = np.flatnonzero(which) if which.dtype == np.bool_ else which  # type: ignore[assignment]
+        return self._each(lambda values: _of_rows(values, rows, self.folder))
+
+    def put(self, where: slice | Ints, part: Guesses) -> None:
+        """Write the guesses for some of the examples."""
+        for name, values in self._arrays().items():
+            if values.flags.writeable:  # one number for all is none
+                given = getattr(part, name)
+                if values.ndim == 1:
+                    values[where] = given
+                else:  # examples of other parts may have more answers
+                    values[where, : given.shape[1]] = given
+                    values[where, given.shape[1] :] = np.nan
+
+    def _each(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Guesses:
+        arrays: dict[str, Any] = {name: change(values) for name, values in self._arrays().items()}
+        return replace(self, **arrays)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "folder"}
+        return {name: values for name, values in arrays.items() if values is not None}
+
+
+def _of_rows(values: npt.NDArray[Any], rows: Ints, folder: Path | None) -> npt.NDArray[Any]:
+    if len(values) and values.strides[0] == 0:  # one number for all
+        return np.broadcast_to(values[0], len(rows))
+    return gathered(values, rows, folder)
+
+
+def blank_guesses(n: int, options: int | Ints, folder: Path | None, *, probability: bool = True) -> Guesses:
+    """Return guesses to be written: of one of some labels, or of one row of each example, given its number of rows."""
+    grouped = not isinstance(options, int)
+    width = int(options.max(initial=0)) if not isinstance(options, int) else options
+    return Guesses(
+        score=scratch_array(folder, np.float64 if grouped else np.bool_, (n,)),
+        named=scratch_array(folder, np.int32, (n,)) if grouped else np.broadcast_to(np.int64(1), n),
+        options=np.broadcast_to(np.asarray(options, dtype=np.int64), n),
+        answer=scratch_array(folder, np.int32, (n,)),
+        probability=scratch_array(folder, np.float64, (n,)) if probability else None,
+        table=scratch_array(folder, np.float64, (n, width)),
+        folder=folder,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _any_repeats(codes: Ints, least: int, most: int) -> bool:
+    seen = np.zeros(most - least + 1, dtype=np.bool_)
+    for code in codes:
+        if seen[code - least]:
+            return True
+        seen[code - least] = True
+    return False
 
 
 def _repeats(codes: Ints) -> bool:
-    """Return whether a code occurs twice; codes are small numbers, so that counting is quicker than sorting."""
-    return bool((np.bincount(codes - codes.min(initial=0)) > 1).any())
+    """Return whether a code occurs twice; codes are small numbers, so that marking is quicker than sorting."""
+    return len(codes) > 0 and bool(_any_repeats(codes, int(codes.min()), int(codes.max())))
 
 
 def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | None = None) -> Guesses:

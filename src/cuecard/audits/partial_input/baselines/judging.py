@@ -7,18 +7,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, counted
 from cuecard.stats.limits.detectable import detectable_auc, detectable_choice_auc
 from cuecard.stats.scores.auc import choice_auc, label_auc
 from cuecard.stats.scores.cross_fit_intervals import effective_units, mean_interval, share_interval
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
+from cuecard.stats.scores.unit_codes import number_of_units
 from cuecard.stats.weighted import weighted_share
 
-Codes = npt.NDArray[np.integer[Any]]
 #: Inputs that should not be enough. The full input and relations of both texts may well succeed.
 TESTED_KINDS = ("content-blind", "partial")
 
@@ -114,18 +113,7 @@ def measured(
     accuracy, chance = guesses.mean(guesses.score), chance_of(guesses, gold, grouped=grouped)
     inflation = 1.0 if chain is None else chain.inflation
     low, high = interval(guesses.score, guesses.weight, unit=guesses.unit, inflation=inflation)
-    log_above, log_below = _tails(tested, answers, grouped=grouped)
-    hits_p = math.exp(min(0.0, math.log(2) + min(log_above, log_below)))
-    test = "hits"
-    if tested.table is not None:
-        test = "score"
-        scored = _score_test(
-            tested, answers, grouped=grouped, fold=None if chain is None else chain.tested_fold
-        )
-        log_above, log_below = scored.log_above, scored.log_below
-    log_p = min(0.0, math.log(2) + min(log_above, log_below))
-    if not grouped and (tested.named > 1).any():
-        hits_p = math.exp(log_p)  # tied labels have no whole hits; their score is the hits they share
+    test = against_chance(tested, answers, grouped=grouped, fold=None if chain is None else chain.tested_fold)
     line = Baseline(
         name=name,
         kind=kind,
@@ -134,14 +122,14 @@ def measured(
         high=high,
         chance=chance,
         luck=chance if grouped else guesses.mean(_by_luck(guesses, gold)),
-        p_value=math.exp(log_p),
-        log10_p=float(log10_p(log_p)),
+        p_value=test.p_value,
+        log10_p=test.log10_p,
         n=n,
-        direction="above" if log_above < log_below else "below",
+        direction="above" if test.log_above < test.log_below else "below",
         delta_majority=accuracy - chance,
-        test=test,
-        hits_p_value=hits_p,
-        units=n if guesses.unit is None else len(np.unique(guesses.unit)),
+        test=test.name,
+        hits_p_value=test.hits_p,
+        units=n if guesses.unit is None else number_of_units(guesses.unit),
     )
     line = _with_ranking(line, guesses, gold, tested, grouped=grouped, chain=chain)
     if null is not None and guesses.probability is not None:
@@ -170,20 +158,61 @@ class Chain:
     gold: Ints
 
 
+@dataclass(frozen=True)
+class ChanceTest:
+    """The logs of the chances of a score at least, and at most, as high; the p-value of hits; and which was tested."""
+
+    log_above: float
+    log_below: float
+    hits_p: float
+    name: str
+
+    @property
+    def log_p(self) -> float:
+        """Natural log of the two-sided p-value."""
+        return min(0.0, math.log(2) + min(self.log_above, self.log_below))
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value."""
+        return math.exp(self.log_p)
+
+    @property
+    def log10_p(self) -> float:
+        """Its logarithm to the base of 10."""
+        return float(log10_p(self.log_p))
+
+
+def against_chance(guesses: Guesses, gold: Ints, *, grouped: bool, fold: Codes | None = None) -> ChanceTest:
+    """Return the test of guesses: of their log score where there are probabilities, otherwise of their hits."""
+    hits = ChanceTest(*_tails(guesses, gold, grouped=grouped), 1.0, "hits")
+    test = replace(hits, hits_p=hits.p_value)
+    if guesses.table is not None:
+        scored = _score_test(guesses, gold, grouped=grouped, fold=fold)
+        test = ChanceTest(scored.log_above, scored.log_below, hits.p_value, "score")
+    if not grouped and guesses.named.max(initial=0) > 1:
+        return replace(
+            test, hits_p=test.p_value
+        )  # tied labels have no whole hits; their score is the hits they share
+    return test
+
+
 def _score_test(guesses: Guesses, gold: Ints, *, grouped: bool, fold: Codes | None) -> ScoreTest:
     assert guesses.table is not None
     if not grouped:
-        strata = _crossed(fold, guesses.template)
+        strata = _crossed(fold, guesses)
         return score_test(guesses.table, gold, strata=strata, units=guesses.unit, weights=guesses.weight)
     values = guesses.table[~np.isnan(guesses.table)]
     return choice_score_test(values, gold, guesses.options, units=guesses.unit, weights=guesses.weight)
 
 
-def _crossed(fold: Codes | None, template: Ints | None) -> Codes | None:
+def _crossed(fold: Codes | None, guesses: Guesses) -> Codes | None:
     """Return strata of folds and templates: what a template's sentences have in common is one observation."""
+    template = guesses.template
     if fold is None or template is None:
         return template if fold is None else fold
-    return fold.astype(np.int64) * (int(template.max(initial=-1)) + 2) + template + 1
+    most = int(template.max(initial=-1)) + 2
+    return guesses.computed(lambda some: fold[some].astype(np.int64) * most + template[some] + 1, np.int64)
 
 
 def _with_ranking(
@@ -227,18 +256,21 @@ def _tails(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[float, float
     return above, mixed_chance_log_p(hits, guessed, prior, "less")
 
 
-def counted_hits(guesses: Guesses, cells: Ints, n_cells: int = 0) -> tuple[int, Ints]:
+def counted_hits(guesses: Guesses, cells: Codes, n_cells: int = 0) -> tuple[int, Ints]:
     """Return how many guesses are hits and how many fall into each cell; with weights or units, as effective counts."""
     hit = guesses.score > 0
     if guesses.weight is None and guesses.unit is None:
-        return int(hit.sum()), np.bincount(cells, minlength=n_cells)
-    size = _effective(hit.astype(np.float64), guesses.weight, guesses.unit)
-    sums = np.bincount(cells, weights=guesses.weight, minlength=n_cells)
+        return int(hit.sum()), counted(cells, n_cells)
+    size = _effective(hit, guesses.weight, guesses.unit)
+    if guesses.weight is None:
+        sums = counted(cells, n_cells)
+    else:
+        sums = np.bincount(cells, weights=guesses.weight, minlength=n_cells)
     counts = np.rint(sums / sums.sum() * size).astype(np.int64)
     return round(guesses.mean(hit) * int(counts.sum())), counts
 
 
-def _effective(values: Floats, weight: Floats | None, unit: Ints | None) -> float:
+def _effective(values: Floats | Bools, weight: Floats | None, unit: Ints | None) -> float:
     """Return how many independent examples that count the same have the error of this mean."""
     if unit is not None:
         return effective_units(values, unit, weight)
@@ -253,14 +285,17 @@ def _shares(gold: Ints, guesses: Guesses) -> Floats:
 
 def _by_luck(guesses: Guesses, gold: Ints) -> Floats:
     """Return the expected hit of every guess where it is independent of the labels."""
-    if guesses.table is not None and (guesses.named > 1).any():  # tied labels share the hit
-        counts = np.bincount(gold, weights=guesses.weight, minlength=guesses.table.shape[1])
-        return np.asarray(guesses.table @ (counts / counts.sum()))
-    return np.asarray(_shares(gold, guesses)[guesses.answer])
+    table, answer = guesses.table, guesses.answer
+    if table is not None and guesses.named.max(initial=0) > 1:  # tied labels share the hit
+        counts = np.bincount(gold, weights=guesses.weight, minlength=table.shape[1])
+        expected = counts / counts.sum()
+        return guesses.computed(lambda some: table[some] @ expected)
+    shares = _shares(gold, guesses)
+    return guesses.computed(lambda some: shares[answer[some]])
 
 
 def interval(
-    score: Floats,
+    score: Floats | Bools,
     weight: Floats | None = None,
     level: float = 0.95,
     *,
@@ -289,9 +324,12 @@ def pointwise_information(guesses: Guesses, null: Floats) -> Floats:
     """Return pointwise V-information in bits: log2 p(right | partial input) − log2 p(right | nothing)."""
     if guesses.probability is None:
         raise ValueError("these guesses come without probabilities")
-    smallest = 1e-9
-    bits: Floats = np.log2(np.maximum(guesses.probability, smallest)) - np.log2(np.maximum(null, smallest))
-    return bits
+    given, smallest = guesses.probability, 1e-9
+
+    def bits(some: slice) -> Floats:
+        return np.log2(np.maximum(given[some], smallest)) - np.log2(np.maximum(null[some], smallest))
+
+    return guesses.computed(bits)
 
 
 def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:

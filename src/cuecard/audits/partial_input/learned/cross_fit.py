@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_labels, guess_rows
+from cuecard.audits.partial_input.baselines.guessing import Guesses, blank_guesses
+from cuecard.audits.partial_input.learned.members import Draws, Members
+from cuecard.audits.partial_input.learned.predicting import Ask, predict
 from cuecard.data.examples import Examples
-from cuecard.data.units import UnitScope
+from cuecard.data.units import UnitScope, divided_templates
+from cuecard.engines import gathered, on_disk, scratch_array
 from cuecard.models import LinearModel
-from cuecard.models.linear.kept_rows import AT_A_TIME, Features, FiguredInstances
-from cuecard.stats.arrays import Floats, Ints, chunks
+from cuecard.models.linear.kept_rows import AT_A_TIME, Features, FiguredInstances, scratch_of
+from cuecard.models.linear.scorer import Scorer
+from cuecard.stats.arrays import Codes, Ints, chunks, counted
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
-Codes = npt.NDArray[np.integer[Any]]
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
 EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000
 #: Fits that run at once where texts stay on disk.
@@ -50,23 +51,31 @@ class Evaluation:
     @property
     def inflation(self) -> float:
         """How much more the mean of the guesses varies than that of as many independent examples."""
-        folds = len(np.unique(self.fold))
+        folds = int(np.count_nonzero(counted(self.fold)))
         return cross_fit_inflation(folds) if folds > 1 else 1.0
 
     def weighted(self, examples: Examples, scope: UnitScope | None = None) -> Evaluation:
         """Return the same guesses, counted by the weights of their examples and in units of independence."""
-
-        def counted(guesses: Guesses, which: Ints) -> Guesses:
-            guesses = guesses.weighted(examples.weight(which))
-            if scope is not None:
-                guesses = guesses.in_units(*examples.units_and_templates(scope, which))
-            return guesses.on_disk(scratch_of(examples))
-
+        guesses = _counted(self.guesses, examples, self.examples, scope)
+        if self.tested is self.guesses:
+            return replace(self, guesses=guesses, tested=guesses)
         return replace(
-            self,
-            guesses=counted(self.guesses, self.examples),
-            tested=counted(self.tested, self.tested_examples),
+            self, guesses=guesses, tested=_counted(self.tested, examples, self.tested_examples, scope)
         )
+
+
+def _counted(guesses: Guesses, examples: Examples, which: Ints, scope: UnitScope | None) -> Guesses:
+    guesses = guesses.weighted(examples.weight(which))
+    if scope is None:
+        return guesses
+    if guesses.folder is None or examples.grouped:
+        return guesses.in_units(*examples.units_and_templates(scope, which))
+    units, template = gathered(examples.instances.units(scope), which, guesses.folder), None
+    if scope == "hypothesis" or scope == "premise":
+        closest = gathered(examples.instances.closest_units(scope), which, guesses.folder)
+        units, template = divided_templates(units, closest)
+    kept = None if template is None else on_disk(template, guesses.folder)
+    return guesses.in_units(on_disk(units, guesses.folder), kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,53 +88,53 @@ class Trainer:
 
     examples: Examples
     pool: ThreadPoolExecutor
+    draws: Draws
     strength: float = 1.0
     max_train: int | None = None
     seed: int = 0
 
-    def guess(self, matrix: Features, learn: Ints, guess: Ints) -> Guesses:
-        """Return the guesses for the examples `guess` of a model that learned from the examples `learn`."""
-        return self._guessed(matrix, learn, guess).on_disk(scratch_of(self.examples))
+    def fitted(self, matrix: Features, learn: Ints | Members) -> Future[Scorer]:
+        """Return the promise of a model that learned from some examples; the work is done beside the caller's."""
+        return self.pool.submit(self._fit, matrix, learn)
 
-    def _guessed(self, matrix: Features, learn: Ints, guess: Ints) -> Guesses:
-        if self.max_train is not None and len(learn) > self.max_train:
-            drawn = np.random.default_rng(self.seed).permutation(len(learn))[: self.max_train]
-            learn = learn[np.sort(drawn)]
-        tolerance = EXACT if len(learn) <= FEW else GOOD_ENOUGH
+    def _fit(self, matrix: Features, learn: Ints | Members) -> Scorer:
+        n = len(learn)
+        if self.max_train is not None and n > self.max_train:
+            chosen = learn[self.draws.places(n, self.max_train)]
+        else:
+            chosen = learn if isinstance(learn, np.ndarray) else learn[np.arange(n)]
+        examples, folder = self.examples, scratch_of(self.examples.instances)
+        tolerance = EXACT if len(chosen) <= FEW else GOOD_ENOUGH
         model = LinearModel(strength=self.strength, tolerance=tolerance, seed=self.seed)
-        examples = self.examples
-        if not examples.instances.grouped:
-            model.fit(matrix[learn], examples.gold[learn], sample_weight=examples.weight(learn))
-            probability = model.probabilities(self._margins(model, matrix, guess))
-            return guess_labels(
-                _all_classes(probability, len(examples.instances.labels)), examples.gold[guess]
-            )
-        rows, groups = examples.rows(learn), np.repeat(np.arange(len(learn)), examples.options[learn])
+        weight = examples.weight(chosen)
+        if not examples.grouped:
+            gold = examples.gold[chosen]
+            return Scorer.fitted(model, matrix[chosen], gold, sample_weight=weight, folder=folder)
+        rows, groups = examples.rows(chosen), np.repeat(np.arange(len(chosen)), examples.options[chosen])
         right = (examples.instances.label_codes[rows] == 0).astype(np.int64)
-        each = examples.weight(learn)
-        weight = None if each is None else each[groups]
-        model.fit(matrix[rows], right, groups=groups, sample_weight=weight)
-        margins, sizes = self._margins(model, matrix, guess), examples.options[guess]
-        probability = model.probabilities(margins, groups=np.repeat(np.arange(len(guess)), sizes))
-        return guess_rows(margins, examples.gold[guess], sizes, probability)
+        weight = None if weight is None else weight[groups]
+        return Scorer.fitted(model, matrix[rows], right, groups=groups, sample_weight=weight, folder=folder)
 
-    def _margins(self, model: LinearModel, matrix: Features, guess: Ints) -> Floats:
-        """Return the margins of the rows of some examples, made of a bounded number at a time."""
-        some = [guess[part] for part in chunks(len(guess), AT_A_TIME)] or [guess]
-        parts = [model.decision_function(matrix[self.examples.rows(part)]) for part in some]
-        return np.concatenate(parts)
+    def blank(self, which: Ints, *, probability: bool = True) -> Guesses:
+        """Return guesses for some examples that are to be written."""
+        examples, folder = self.examples, scratch_of(self.examples.instances)
+        options: int | Ints = len(examples.instances.labels)
+        if examples.grouped:
+            options = gathered(examples.options, which, folder)
+        return blank_guesses(len(which), options, folder, probability=probability)
 
-    def later(self, matrix: Features, learn: Ints, guess: Ints) -> Future[Guesses]:
-        """Return the same guesses as a promise; the work is done beside the caller's."""
-        return self.pool.submit(self.guess, matrix, learn, guess)
+    def predict(self, matrix: Features, among: Ints, asks: list[Ask]) -> None:
+        """Have models guess examples, all of them in one pass."""
+        predict(self.pool, matrix, self.examples, among, asks)
 
     def held_out(self, matrix: Features, learn: Ints, guess: Ints) -> Callable[[], Evaluation]:
         """Return a function that gives the guesses for `guess` of a model of `learn`."""
-        promise = self.later(matrix, learn, guess)
+        promise = self.fitted(matrix, learn)
 
         def collect() -> Evaluation:
-            guesses = promise.result()
-            one = np.zeros(len(guess), dtype=np.int64)
+            guesses = self.blank(guess)
+            self.predict(matrix, guess, [Ask(promise, everything, guesses.put)])
+            one = np.broadcast_to(np.int64(0), len(guess))
             return Evaluation(guess, guesses, guess, guesses, one, one)
 
         return collect
@@ -138,32 +147,94 @@ class Trainer:
         With `forward` also, for the exact test, guesses of models of earlier folds only: the first for the
         second fold, two for the next two, and so on; the last fold's come from the cross-fit itself.
         """
-        names, scratch = np.unique(fold), scratch_of(self.examples)
-        parts = [among[fold == f] for f in names]
-        crossed = [self.later(matrix, among[fold != f], part) for f, part in zip(names, parts, strict=True)]
-        ahead = []
-        for first, last in doubling(len(names) - 1) if forward else []:
-            next_ones = np.concatenate(parts[first:last])
-            ahead.append((next_ones, self.later(matrix, np.concatenate(parts[:first]), next_ones)))
-        order = np.argsort(np.concatenate(parts), kind="stable")
+        names = np.flatnonzero(counted(fold)).tolist()
+        crossed = [
+            self.fitted(matrix, Members(among, fold, [[other for other in names if other != name]]))
+            for name in names
+        ]
+        ahead = {
+            (first, last): self.fitted(matrix, Members(among, fold, [[name] for name in names[:first]]))
+            for first, last in (doubling(len(names) - 1) if forward else [])
+        }
 
         def collect() -> Evaluation:
-            guesses = [promise.result() for promise in crossed]
-            everything = joined_guesses(guesses).take(order).on_disk(scratch)
+            guesses = self.blank(among)
+            asks = [
+                _of_fold(promise, fold, name, _scattered(guesses, fold, name))
+                for name, promise in zip(names, crossed, strict=True)
+            ]
             if not forward:
-                return Evaluation(among, everything, among, everything, fold, fold)
-            tested = [*((which, promise.result()) for which, promise in ahead), (parts[-1], guesses[-1])]
-            examples, results = zip(*tested, strict=True)
-            chain = np.concatenate(examples)
-            in_chain = fold[np.searchsorted(among, chain)]
-            in_turn = joined_guesses(results).on_disk(scratch)
-            return Evaluation(among, everything, chain, in_turn, fold, in_chain)
+                self.predict(matrix, among, asks)
+                return Evaluation(among, guesses, among, guesses, fold, fold)
+            chain = _Chain(among, fold, names[1:], scratch_of(self.examples.instances))
+            tested = self.blank(chain.examples, probability=False)
+            later = [
+                _of_fold(promise, fold, name, chain.writer(tested, name))
+                for (first, last), promise in ahead.items()
+                for name in names[first:last]
+            ]
+            asks[-1] = replace(asks[-1], write=_both(asks[-1].write, chain.writer(tested, names[-1])))
+            self.predict(matrix, among, asks + later)
+            return Evaluation(among, guesses, chain.examples, tested, fold, chain.fold)
 
         return collect
 
     def limited(self, most: int) -> Trainer:
         """Return the same trainer that learns from fewer examples, for inputs with few features."""
         return replace(self, max_train=min(most, self.max_train or most))
+
+
+def everything(some: slice) -> Ints:
+    """Return the places of all examples of a part."""
+    return np.arange(some.stop - some.start)
+
+
+Write = Callable[[slice, Guesses], None]
+
+
+def _of_fold(promise: Future[Scorer], fold: Codes, name: int, write: Write) -> Ask:
+    return Ask(promise, lambda some: np.flatnonzero(fold[some] == name), write)
+
+
+def _scattered(guesses: Guesses, fold: Codes, name: int) -> Write:
+    """Return the function that writes the guesses of one fold where its examples are."""
+    return lambda some, part: guesses.put(some.start + np.flatnonzero(fold[some] == name), part)
+
+
+def _both(one: Write, other: Write) -> Write:
+    def write(some: slice, part: Guesses) -> None:
+        one(some, part)
+        other(some, part)
+
+    return write
+
+
+class _Chain:
+    """The examples of some folds, fold after fold, and where those of every part of all examples are among them."""
+
+    def __init__(self, among: Ints, fold: Codes, names: list[int], folder: Path | None) -> None:
+        sizes = counted(fold)[names]
+        self._first = dict(zip(names, (np.cumsum(sizes) - sizes).tolist(), strict=True))
+        self._before: dict[tuple[int, int], int] = {}
+        n = int(sizes.sum())
+        self.examples: Ints = scratch_array(folder, np.int64, (n,))
+        self.fold: Codes = scratch_array(folder, fold.dtype, (n,))
+        ends = dict(self._first)
+        for some in chunks(len(fold), AT_A_TIME):
+            for name in names:
+                own = some.start + np.flatnonzero(fold[some] == name)
+                start, ends[name] = ends[name], ends[name] + len(own)
+                self._before[some.start, name] = start
+                self.examples[start : ends[name]], self.fold[start : ends[name]] = among[own], name
+
+    def writer(self, guesses: Guesses, name: int) -> Write:
+        """Return the function that writes the guesses of one fold."""
+
+        def write(some: slice, part: Guesses) -> None:
+            start = self._before[some.start, name]
+            guesses.put(slice(start, start + len(part)), part)
+
+        return write
 
 
 @contextmanager
@@ -177,14 +248,9 @@ def trainer(
     workers = os.cpu_count() or 1
     if isinstance(examples.instances, FiguredInstances):
         workers = min(workers, MOST_FITS)
+    draws = Draws(seed, len(examples) if max_train is None else max_train)
     with ThreadPoolExecutor(workers) as pool:
-        yield Trainer(examples, pool, strength, max_train, seed)
-
-
-def scratch_of(examples: Examples) -> Path | None:
-    """Return the folder for numbers of every example, where texts stay on disk and so do these."""
-    instances = examples.instances
-    return instances.scratch if isinstance(instances, FiguredInstances) else None
+        yield Trainer(examples, pool, draws, strength, max_train, seed)
 
 
 def doubling(end: int) -> list[tuple[int, int]]:
@@ -194,32 +260,3 @@ def doubling(end: int) -> list[tuple[int, int]]:
         ranges.append((first, min(2 * first, end)))
         first *= 2
     return ranges
-
-
-def joined_guesses(parts: Iterable[Guesses]) -> Guesses:
-    """Return the guesses of several parts one after the other."""
-    parts = list(parts)
-    probabilities = [part.probability for part in parts if part.probability is not None]
-    return Guesses(
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.named for part in parts]),
-        np.concatenate([part.options for part in parts]),
-        np.concatenate([part.answer for part in parts]),
-        np.concatenate(probabilities) if len(probabilities) == len(parts) else None,
-        table=_joined_tables([part.table for part in parts]),
-    )
-
-
-def _joined_tables(tables: list[Floats | None]) -> Floats | None:
-    present = [table for table in tables if table is not None]
-    if not present or len(present) < len(tables):
-        return None
-    width = max(table.shape[1] for table in present)
-    return np.concatenate(
-        [np.pad(t, ((0, 0), (0, width - t.shape[1])), constant_values=np.nan) for t in present]
-    )
-
-
-def _all_classes(probabilities: Floats, k: int) -> Floats:
-    """Return a column for every label; one that training lacked has probability 0."""
-    return np.pad(probabilities, ((0, 0), (0, k - probabilities.shape[1])))

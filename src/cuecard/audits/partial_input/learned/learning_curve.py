@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import interval
-from cuecard.audits.partial_input.learned.cross_fit import Trainer
-from cuecard.models.linear.kept_rows import Features
-from cuecard.stats.arrays import Ints
+from cuecard.audits.partial_input.learned.cross_fit import Trainer, everything
+from cuecard.audits.partial_input.learned.members import Members, shuffled
+from cuecard.audits.partial_input.learned.predicting import Ask
+from cuecard.engines import scratch_array
+from cuecard.models.linear.kept_rows import Features, scratch_of
+from cuecard.stats.arrays import Floats, Ints
 
 SMALLEST = 50
 POINTS = 6
@@ -28,34 +32,51 @@ class _Point:
 
 
 def curve(
-    fit: Trainer, matrix: Features, learn: Ints, guess: Ints, chance: float
+    fit: Trainer, matrix: Features, learn: Ints | Members, guess: Ints, chance: float
 ) -> Callable[[], pl.DataFrame]:
     """Return a function that gives the table: one row per training size and draw, with accuracy and interval."""
-    generator = np.random.default_rng(fit.seed)
+    generator, n = np.random.default_rng(fit.seed), len(learn)
     points = [
         _Point(size, repeat)
-        for size in sizes(min(len(learn), LARGEST))
-        for repeat in range(REPEATS if size < min(ONE_IS_ENOUGH, len(learn)) else 1)
+        for size in sizes(min(n, LARGEST))
+        for repeat in range(REPEATS if size < min(ONE_IS_ENOUGH, n) else 1)
     ]
-
-    def scored(learn: Ints) -> tuple[float, float, float]:
-        guesses = fit.guess(matrix, learn, guess).weighted(fit.examples.weight(guess))
-        return guesses.mean(guesses.score), *interval(guesses.score, guesses.weight)
-
     promised = [
-        fit.pool.submit(scored, np.sort(generator.permutation(learn)[: point.size])) for point in points
+        fit.fitted(matrix, learn[np.sort(shuffled(generator, n)[: point.size]).astype(np.int64)])
+        for point in points
     ]
 
     def collect() -> pl.DataFrame:
+        folder, weight = scratch_of(fit.examples.instances), fit.examples.weight(guess)
+        scores: list[Floats] = [scratch_array(folder, np.float64, (len(guess),)) for _ in points]
+        fit.predict(
+            matrix,
+            guess,
+            [Ask(one, everything, _scores_to(score)) for one, score in zip(promised, scores, strict=True)],
+        )
         rows = [
-            (point.size, point.repeat, *promise.result(), chance, len(guess))
-            for point, promise in zip(points, promised, strict=True)
+            (
+                p.size,
+                p.repeat,
+                float(np.average(score, weights=weight)),
+                *interval(score, weight),
+                chance,
+                len(guess),
+            )
+            for p, score in zip(points, scores, strict=True)
         ]
         return pl.DataFrame(
             rows, schema=["train_examples", "draw", "accuracy", "low", "high", "chance", "n"], orient="row"
         )
 
     return collect
+
+
+def _scores_to(scores: Floats) -> Callable[[slice, Guesses], None]:
+    def write(some: slice, part: Guesses) -> None:
+        scores[some] = part.score
+
+    return write
 
 
 def sizes(most: int) -> list[int]:
