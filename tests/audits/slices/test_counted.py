@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
-from cuecard.audits.slices.audit import _rest
 from cuecard.audits.slices.counted import CountedGuesses, can_be_counted
 from cuecard.audits.slices.hits import slice_test
+from cuecard.audits.slices.scoring import _rest_of_choices
 
 
 def drawn(rng: np.random.Generator, n: int, sizes: list[int]) -> tuple[Guesses, np.ndarray]:
@@ -28,7 +28,7 @@ def test_counted_and_single_guesses_have_the_same_tests(sizes):
     codes = rng.integers(-1, 6, len(gold))
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(7))
-    rest = _rest(guesses.take(order), gold[order], True)
+    rest = _rest_of_choices(guesses.take(order))
     for value, (test, excess) in enumerate(CountedGuesses(guesses).by_slice(codes, 7)):
         here = codes == value
         if value == 6:

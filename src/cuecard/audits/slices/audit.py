@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.partial_input.audit import ROW_BYTES
 from cuecard.audits.partial_input.baselines.battery import Battery, blind_battery
-from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, codes_of, names_of, slice_columns
 from cuecard.audits.partial_input.parts import figured
-from cuecard.audits.slices.counted import CountedGuesses, can_be_counted
 from cuecard.audits.slices.findings import slice_findings
-from cuecard.audits.slices.hits import SliceTest, excess_of, slice_test
+from cuecard.audits.slices.hits import SliceTest
 from cuecard.audits.slices.measures import KINDS, slice_measures
 from cuecard.audits.slices.rules import answer_rules
+from cuecard.audits.slices.scoring import SliceScorer
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.engines import Stream
 from cuecard.errors import UsageError
 from cuecard.stats import log10_p, log_q_values
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import counted
 
 
 @dataclass(frozen=True)
@@ -126,29 +123,16 @@ class Slices:
         return slice_columns(examples, (self.weights, examples.instances.cluster))
 
     def _table(self, battery: Battery, columns: Sequence[pl.Series]) -> pl.DataFrame:
-        examples, scored = battery.examples, battery.scored
-        gold, grouped = examples.gold[scored], examples.grouped
-        counted = {
-            rule: CountedGuesses(guesses)
-            for rule, guesses in battery.guesses.items()
-            if can_be_counted(guesses, grouped=grouped, inflation=battery.inflation.get(rule, 1.0))
-        }
+        scored = battery.scored
         rows = []
+        scorer = SliceScorer(battery, self.fewest)
         for column in columns:
             names = names_of(column)
-            # Small numbers are sorted in one pass over them.
             codes = codes_of(column)[scored]
-            sizes = np.bincount(codes.astype(np.int64) + 1, minlength=len(names) + 1)[1:]
-            tested: dict[str, Sequence[tuple[SliceTest | None, float]]] = {
-                rule: counted[rule].by_slice(codes.astype(np.int64), len(names))
-                if rule in counted
-                else _by_slice(
-                    guesses, gold, codes, sizes, self.fewest, grouped, battery.inflation.get(rule, 1.0)
-                )
-                for rule, guesses in battery.guesses.items()
-            }
+            sizes = counted(codes + np.int16(1), len(names) + 1)[1:]
+            tested = scorer.tests(codes, sizes)
             for i, value in enumerate(names):
-                if max(self.fewest, 1) <= sizes[i] < len(scored):
+                if scorer.is_tested(sizes[i]):
                     for rule, tests in tested.items():
                         test, rest = tests[i]
                         assert test is not None
@@ -162,53 +146,6 @@ class Slices:
         return table.with_columns(p_value=10.0 ** pl.col("log10_p"), q_value=pl.Series(np.exp(log_q))).sort(
             "q_value", "log10_p", maintain_order=True
         )
-
-
-def _by_slice(
-    guesses: Guesses,
-    gold: Ints,
-    codes: npt.NDArray[np.int16],
-    sizes: Ints,
-    fewest: int,
-    grouped: bool,
-    inflation: float,
-) -> list[tuple[SliceTest | None, float]]:
-    """Return the test of every slice with enough examples, and the rule's excess over luck on all other examples."""
-    order = np.argsort(codes, kind="stable")
-    bounds = np.append(0, np.cumsum(sizes)) + len(codes) - sizes.sum()  # those without a value come first
-    # In the order of their slices, those of a slice are a view and no copy.
-    ranked, right = guesses.take(order), gold[order]
-    rest = _rest(ranked, right, grouped)
-    tests: list[tuple[SliceTest | None, float]] = []
-    for start, end in pairwise(bounds.tolist()):
-        if not fewest <= end - start < len(codes):
-            tests.append((None, 0.0))
-            continue
-        here = slice(start, end)
-        test = slice_test(ranked.take(here), right[here], grouped=grouped, inflation=inflation)
-        tests.append((test, rest(start, end)))
-    return tests
-
-
-def _rest(guesses: Guesses, gold: Ints, grouped: bool) -> Callable[[int, int], float]:
-    """Return the function that gives the excess over luck of all guesses but those from one place to another."""
-    if not grouped:
-
-        def of_labels(start: int, end: int) -> float:
-            outer = np.ones(len(gold), dtype=np.bool_)
-            outer[start:end] = False
-            return excess_of(guesses.take(outer), gold[outer])
-
-        return of_labels
-    weight = np.ones(len(guesses)) if guesses.weight is None else guesses.weight
-    over = np.append(0.0, np.cumsum((guesses.score - 1 / guesses.options) * weight))
-    total = np.append(0.0, np.cumsum(weight))
-
-    def of_choices(start: int, end: int) -> float:
-        outside = total[-1] - (total[end] - total[start])
-        return float((over[-1] - (over[end] - over[start])) / outside) if outside > 0 else 0.0
-
-    return of_choices
 
 
 def _tested(test: SliceTest, rest: float) -> dict[str, Any]:

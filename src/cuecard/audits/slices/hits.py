@@ -9,7 +9,8 @@ import numpy as np
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import counted_hits, interval
 from cuecard.stats import mixed_chance_log_p
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Codes, Floats, Ints, counted
+from cuecard.stats.scores.unit_codes import number_of_units
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,11 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
     in the slice. The number of hits is then Poisson-binomial, and its p-value exact. Where examples have weights, are
     copies of each other or were cross-fitted, hits are counted by their effective sample size.
     """
-    chance = guesses.named / guesses.options if grouped else _share_named(guesses, gold)
-    shares, cells = _by_places(guesses) if grouped else _distinct(chance)
+    shares, cells, luck = (
+        _by_label(guesses, gold)
+        if is_plain(guesses) and not grouped
+        else _by_chance(guesses, gold, grouped=grouped)
+    )
     low, high = interval(guesses.score, guesses.weight, unit=guesses.unit, inflation=inflation)
     hits, counts = counted_hits(guesses, cells)
     if inflation != 1.0:
@@ -51,11 +55,68 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
         counts = np.rint(counts / inflation).astype(np.int64)
         hits = round(hits / max(total, 1) * int(counts.sum()))
     log_p = mixed_chance_log_p(hits, counts, np.minimum(shares, 1.0), "two-sided")
-    luck = guesses.mean(chance / guesses.named)
     n = len(guesses)
-    units = n if guesses.unit is None else len(np.unique(guesses.unit))
+    units = n if guesses.unit is None else number_of_units(guesses.unit)
     majority = None if grouped else _majority(guesses, gold)
     return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, n, units, majority)
+
+
+def is_plain(guesses: Guesses) -> bool:
+    """Return whether every example counts once and every guess names one answer, so that counts of labels say all."""
+    return guesses.weight is None and guesses.named.max(initial=1) == 1
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """How many plain guesses are right, and how many right answers and guesses there are of every label."""
+
+    hits: int
+    gold: Ints
+    named: Ints
+
+    @classmethod
+    def of(cls, guesses: Guesses, gold: Ints, n_labels: int) -> LabelCounts:
+        """Return the counts of guesses."""
+        hits = int(np.count_nonzero(guesses.score))
+        return cls(hits, np.bincount(gold, minlength=n_labels), counted(guesses.answer, n_labels))
+
+    def __sub__(self, other: LabelCounts) -> LabelCounts:
+        """Return the counts of all guesses but some."""
+        return LabelCounts(self.hits - other.hits, self.gold - other.gold, self.named - other.named)
+
+    @property
+    def luck(self) -> float:
+        """The mean share of the right answers that have the label of a guess."""
+        n = int(self.gold.sum())
+        return float(self.named @ (self.gold / n)) / n if n else 0.0
+
+    @property
+    def excess(self) -> float:
+        """The accuracy above luck."""
+        n = int(self.gold.sum())
+        return self.hits / n - self.luck if n else 0.0
+
+
+def n_labels_of(guesses: Guesses, gold: Ints) -> int:
+    """Return one more than the largest label, right or guessed."""
+    return int(max(gold.max(initial=0), guesses.answer.max(initial=0))) + 1
+
+
+def _by_label(guesses: Guesses, gold: Ints) -> tuple[Floats, Codes, float]:
+    """Return the different chances of plain guesses of labels, which each has, and their mean."""
+    counts = LabelCounts.of(guesses, gold, n_labels_of(guesses, gold))
+    named = np.flatnonzero(counts.named)
+    shares, place = _distinct((counts.gold / counts.gold.sum())[named])
+    cell = np.zeros(len(counts.named), dtype=np.int32)
+    cell[named] = place
+    return shares, guesses.computed(lambda some: cell[guesses.answer[some]], np.int32), counts.luck
+
+
+def _by_chance(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[Floats, Codes, float]:
+    """Return the different chances of any guesses, which each has, and the mean chance of a hit by luck."""
+    chance = guesses.named / guesses.options if grouped else _share_named(guesses, gold)
+    shares, cells = _by_places(guesses) if grouped else _distinct(chance)
+    return shares, cells, guesses.mean(chance / guesses.named)
 
 
 def _majority(guesses: Guesses, gold: Ints) -> float:
@@ -87,7 +148,7 @@ def excess_of(guesses: Guesses, gold: Ints) -> float:
 
 def _share_named(guesses: Guesses, gold: Ints) -> Floats:
     """Return the share of the right answers that each guess names, one label or several tied ones."""
-    most = int(max(gold.max(initial=0), guesses.answer.max(initial=0))) + 1
+    most = n_labels_of(guesses, gold)
     counts = np.bincount(gold, weights=guesses.weight, minlength=most)
     shares = counts / counts.sum()
     tied = guesses.named > 1
