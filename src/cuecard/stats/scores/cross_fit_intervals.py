@@ -109,6 +109,9 @@ def mean_interval(
         mean = float(x.mean())
         squares, _, size = _by_units(x, mean, units)
         return _student(mean, squares / len(x) ** 2, size, inflation)
+    if weights is None and len(x):
+        mean = float(x.mean())
+        return _student(mean, sum_of_squares(x, mean) / len(x) ** 2, len(x), inflation)
     w = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
     if not len(x) or not w.sum() > 0:
         return float("nan"), float("-inf"), float("inf")
