@@ -71,7 +71,7 @@ class Examples:
     def row_numbers(self) -> Ints:
         """The numbers of the rows of these examples among the instances."""
         if self.chosen is None:
-            return np.arange(len(self.instances), dtype=np.int64)
+            return self.instances.numbers_from(0, len(self.instances))
         return Examples(self.instances).rows(self.chosen)
 
     @property
@@ -95,7 +95,7 @@ class Examples:
         if self.chosen is not None:
             return replace(self, weights=None, chosen=None).gold[self.chosen]
         if self.grouped:
-            return self.right_rows - self.first_rows[:-1]
+            return self.instances.kept(self.right_rows - self.first_rows[:-1])
         codes = self.instances.label_codes
         if self.known_labels is None:
             return codes.astype(np.int64, copy=False)
@@ -112,12 +112,14 @@ class Examples:
             raise InputError(
                 f"Every example of {self.instances.task} data needs exactly one {self.instances.labels[0]!r} row."
             )
-        return right
+        return self.instances.kept(right)
 
     @cached_property
     def options(self) -> Ints:
         """How many answers each example has: its rows, or the labels."""
-        return self.sizes if self.grouped else np.broadcast_to(np.int64(len(self.labels)), len(self))
+        if self.grouped:
+            return self.instances.kept(self.sizes)
+        return np.broadcast_to(np.int64(len(self.labels)), len(self))
 
     @property
     def answer_names(self) -> tuple[str, ...]:

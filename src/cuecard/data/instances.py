@@ -132,6 +132,10 @@ class Instances:
         """Return the numbers from one to before another."""
         return np.arange(first, last, dtype=np.int64)
 
+    def kept(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return numbers of every row or example where they are to stay: in memory, or on disk as the texts are."""
+        return values
+
     def relabelled(self, codes: npt.NDArray[np.integer[Any]]) -> Instances:
         """Return the same rows with other labels, as codes of `labels`; they share what is derived from the texts."""
         labels = pl.Series(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
 from cuecard.audits.partial_input.parts import answer_figures
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.models.linear.kept_rows import scratch_of
+from cuecard.stats.arrays import Ints
 
 #: A rule says something where it tells the answers of at least this many examples apart.
 FEWEST_EXAMPLES = 20
@@ -22,26 +26,27 @@ def answer_rules(examples: Examples, scored: Ints) -> dict[str, Guesses]:
     if not examples.grouped:
         return {}
     rows = examples.rows(scored)
-    margins: dict[str, Floats] = {}
-    place = _places(examples)
+    figures, place = answer_figures(examples.instances), _places(examples)
+    # Name → the figure that decides, and whether the largest or the smallest wins.
+    margins: dict[str, tuple[npt.NDArray[Any], int]] = {}
     if place is not None:
-        margins |= {"first_position": -place[rows], "last_position": place[rows]}
-    figures = answer_figures(examples.instances)
-    margins["most_formatted"] = figures["formatting"].astype(np.float64)[rows]
-    margins["most_overlap"] = figures["prompt_words"].astype(np.float64)[rows]
-    sizes, gold, units = examples.options[scored], examples.gold[scored], examples.units("choices", scored)
+        margins |= {"first_position": (place, -1), "last_position": (place, 1)}
+    margins |= {"most_formatted": (figures["formatting"], 1), "most_overlap": (figures["prompt_words"], 1)}
+    sizes, gold = examples.options[scored], examples.gold[scored]
+    units = examples.instances.kept(examples.units("choices", scored))
     rules = {}
-    for name, margin in margins.items():
-        guesses = guess_rows(margin, gold, sizes)
+    for name, (figure, sign) in margins.items():
+        guesses = guess_rows(sign * figure[rows].astype(np.float64), gold, sizes)
         if (guesses.named < sizes).sum() >= FEWEST_EXAMPLES:
-            rules[name] = guesses.weighted(examples.weight(scored)).in_units(units)
+            guesses = guesses.weighted(examples.weight(scored)).in_units(units)
+            rules[name] = guesses.on_disk(scratch_of(examples.instances))
     return rules
 
 
-def _places(examples: Examples) -> Floats | None:
+def _places(examples: Examples) -> npt.NDArray[Any] | None:
     table = examples.instances.table
     if examples.instances.task == "choice":
-        return table["position"].to_numpy().astype(np.float64)
+        return table["position"].to_numpy()
     if FILE_POSITION in table.columns and table[FILE_POSITION].dtype.is_integer():
-        return table[FILE_POSITION].fill_null(0).to_numpy().astype(np.float64)
+        return table[FILE_POSITION].fill_null(0).to_numpy()
     return None

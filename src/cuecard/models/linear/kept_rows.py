@@ -93,7 +93,21 @@ class FiguredInstances(NumberedInstances):
     @cached_property
     def label_codes(self) -> npt.NDArray[Any]:
         """Index into `labels` for every row, on disk."""
-        return on_disk(super().label_codes.astype(np.int64), self.scratch)
+        return self.kept(super().label_codes.astype(np.int64))
+
+    @cached_property
+    def example_codes(self) -> Ints:
+        """A number for every row that rows of the same example share, on disk."""
+        return self.kept(super().example_codes) if self.grouped else super().example_codes
+
+    @cached_property
+    def first_rows(self) -> Ints:
+        """The first row of every example, and the number of rows at the end, on disk."""
+        return self.kept(super().first_rows) if self.grouped else super().first_rows
+
+    def kept(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return numbers of every row or example on disk."""
+        return on_disk(values, self.scratch)
 
     @cached_property
     def _vocabulary(self) -> pl.Series:
@@ -225,7 +239,11 @@ class InputMatrix:
 
     def __getitem__(self, rows: Ints) -> sparse.csr_matrix:
         """Return the features of some rows, those of an example adjacent."""
-        return side_by_side(*(share * part for part, share in self.parts(rows)))
+        blocks = []
+        for part, share in self.parts(rows):
+            part.data *= share
+            blocks.append(part)
+        return side_by_side(*blocks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
     if not examples.instances.grouped:
         return label_rules(examples, train, test) if len(test) else {}
     scored = test if len(test) else train
-    units = examples.units("choices", scored)
+    units = examples.instances.kept(examples.units("choices", scored))
     rules = {name: guesses.in_units(units) for name, guesses in length_rules(examples, scored).items()}
     return rules | choice_rules(examples, scored)
 

@@ -41,9 +41,10 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
 
 def length_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
-    characters = examples.instances.characters("hypothesis").astype(np.float64)
-    margins, gold, sizes = characters[examples.rows(guess)], examples.gold[guess], examples.options[guess]
+    characters = examples.instances.characters("hypothesis")[examples.rows(guess)]
+    margins, gold, sizes = characters.astype(np.float64), examples.gold[guess], examples.options[guess]
+    folder = scratch_of(examples.instances)
     return {
-        name: guess_rows(signed, gold, sizes).weighted(examples.weight(guess))
-        for name, signed in (("longest", margins), ("shortest", -margins))
+        name: guess_rows(sign * margins, gold, sizes).weighted(examples.weight(guess)).on_disk(folder)
+        for name, sign in (("longest", 1.0), ("shortest", -1.0))
     }

@@ -11,6 +11,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.fingerprint import Hashes
 from cuecard.data.splits.overlap import side_keys, text_keys
 from cuecard.data.survey import NumberedInstances
+from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats.arrays import Floats, Ints, chunks
 
 #: With fewer examples than this that a rule says anything about, it is left out.
@@ -40,7 +41,8 @@ def label_rules(examples: Examples, learn: Ints, guess: Ints) -> dict[str, Guess
         if (counts.min(axis=1) < counts.max(axis=1)).sum() >= FEWEST_EXAMPLES:
             guesses = guess_tied_labels(-counts if least else counts, examples.gold[guess])
             guesses = guesses.weighted(examples.weight(guess))
-            rules[name] = guesses.in_units(examples.units(column, guess))
+            guesses = guesses.in_units(examples.units(column, guess))
+            rules[name] = guesses.on_disk(scratch_of(examples.instances))
     return rules
 
 
@@ -48,12 +50,13 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that take the choice whose text occurs least, or most, often in the whole dataset."""
     counts = _occurrences(examples)
     margins, sizes = counts[examples.rows(guess)], examples.options[guess]
+    units = examples.instances.kept(examples.units("choices", guess))
     rules = {}
     for name, rarer in CHOICE_RULES.items():
         guesses = guess_rows(-margins if rarer else margins, examples.gold[guess], sizes)
         if (guesses.named < sizes).sum() >= FEWEST_EXAMPLES:
             guesses = guesses.weighted(examples.weight(guess))
-            rules[name] = guesses.in_units(examples.units("choices", guess))
+            rules[name] = guesses.in_units(units).on_disk(scratch_of(examples.instances))
     return rules
 
 

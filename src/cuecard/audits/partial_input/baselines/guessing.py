@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
-from cuecard.engines import computed, gathered, scratch_array
+from cuecard.engines import computed, gathered, on_disk, scratch_array
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
@@ -79,6 +79,14 @@ class Guesses:
         """Return a number of every example that `part` gives some at a time."""
         return computed(self.folder, dtype, len(self), part)
 
+    def on_disk(self, folder: Path | None) -> Guesses:
+        """Return the same guesses with their numbers in files, or as they are where there is no folder for them."""
+        if folder is None:
+            return self
+        return replace(
+            self._each(lambda values: values if _is_one(values) else on_disk(values, folder)), folder=folder
+        )
+
     def take(self, which: Bools | Ints | slice) -> Guesses:
         """Return the guesses for some of the examples."""
         if isinstance(which, slice):
@@ -107,9 +115,14 @@ class Guesses:
 
 
 def _of_rows(values: npt.NDArray[Any], rows: Ints, folder: Path | None) -> npt.NDArray[Any]:
-    if len(values) and values.strides[0] == 0:  # one number for all
+    if _is_one(values):
         return np.broadcast_to(values[0], len(rows))
     return gathered(values, rows, folder)
+
+
+def _is_one(values: npt.NDArray[Any]) -> bool:
+    """Return whether one number stands for all examples."""
+    return len(values) > 0 and values.strides[0] == 0
 
 
 def blank_guesses(n: int, options: int | Ints, folder: Path | None, *, probability: bool = True) -> Guesses:
@@ -144,7 +157,7 @@ def _repeats(codes: Ints) -> bool:
 
 def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | None = None) -> Guesses:
     """Return the guesses that name the row of highest margin of each example; `sizes` are rows per example."""
-    score, named, answer = _highest(margins.astype(np.float64), gold, sizes)
+    score, named, answer = _highest(margins.astype(np.float64, copy=False), gold, sizes)
     right = None if probability is None else probability[np.cumsum(sizes) - sizes + gold]
     table = None if probability is None else _padded(probability, sizes)
     return Guesses(score, named, options=sizes, answer=answer, probability=right, table=table)
