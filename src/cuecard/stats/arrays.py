@@ -31,7 +31,7 @@ def counted(codes: Codes, n: int = 0) -> Ints:
     >>> counted(np.array([0, 2, 2], dtype=np.int8), 4)
     array([1, 0, 2, 0])
     """
-    counts = np.zeros(max(n, int(codes.max(initial=-1)) + 1), dtype=np.int64)
+    counts = np.zeros(max(n, int(codes.max()) + 1 if len(codes) else 0), dtype=np.int64)
     for some in chunks(len(codes)):
         counts += np.bincount(codes[some], minlength=len(counts))
     return counts
