@@ -12,10 +12,8 @@ from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
 from cuecard.models.linear.kept_rows import Indicators
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Ints, chunks
 
-#: Values that are looked at at a time.
-AT_A_TIME = 1 << 20
 #: A column with more values than this is a text or an identifier, not a slice.
 MOST_VALUES = 60
 
@@ -47,8 +45,8 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
 def coded(values: pl.Series) -> pl.Series:
     """Return few values as an Enum of their texts in order, which takes a byte for each."""
     kind = pl.Enum(values.unique().cast(pl.String).drop_nulls().sort())
-    parts = (values.slice(start, AT_A_TIME) for start in range(0, max(len(values), 1), AT_A_TIME))
-    return pl.concat([part.cast(pl.String).cast(kind) for part in parts]).rechunk()
+    parts = [values[some].cast(pl.String).cast(kind) for some in chunks(len(values))]
+    return pl.concat([values[:0].cast(pl.String).cast(kind), *parts]).rechunk()
 
 
 def codes_of(values: pl.Series) -> npt.NDArray[np.int16]:
@@ -104,8 +102,7 @@ def _writes_the_label(values: pl.Series, examples: Examples) -> bool:
     """Return whether every value goes with one label and every label with one value."""
     codes, gold, k = codes_of(values), examples.gold, len(examples.labels)
     together = np.zeros((len(names_of(values)) + 1) * k, dtype=np.int64)
-    for start in range(0, len(codes), AT_A_TIME):
-        part = slice(start, start + AT_A_TIME)
-        together += np.bincount((codes[part] + 1) * k + gold[part], minlength=len(together))
+    for some in chunks(len(codes)):
+        together += np.bincount((codes[some] + 1) * k + gold[some], minlength=len(together))
     there = together.reshape(-1, k) > 0
     return int(there.sum()) == int(there.any(axis=1).sum()) == int(there.any(axis=0).sum())

@@ -89,6 +89,7 @@ def _slices(examples: Examples, scored: Ints, gold: Ints, tokens: Floats) -> Ite
     for b in np.flatnonzero(counted(bins)):
         inside = tokens[bins == b]
         first, last = f"{inside.min():.0f}", f"{inside.max():.0f}"
+        del inside
         yield _Slice("length", f"{first} words" if first == last else f"{first} to {last} words", bins == b)
     for column in slice_columns(examples):
         yield from _values(column.name, codes_of(column)[scored], names_of(column).to_list())

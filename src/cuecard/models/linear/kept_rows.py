@@ -1,4 +1,4 @@
-"""Features of the linear learner where texts stay on disk: made of figures of every row, and of hashes in files."""
+"""Features of the linear learner where texts stay on disk: of figures of every row, and words as numbers in files."""
 
 from __future__ import annotations
 
