@@ -52,18 +52,20 @@ from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
 from cuecard.engines import Stream, gathered
 from cuecard.errors import UsageError
+from cuecard.models.linear.input_features import RowFigures
 from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Ints, counted
+from cuecard.stats.arrays import Floats, Ints, counted
 
 #: Fewer examples than this say nothing about what can be guessed.
 FEWEST_EXAMPLES = 20
 #: Some dozens of bins are learned from as well as they can be with this many examples.
 BLIND_TRAIN = 20_000
-#: Memory for the figures of an example where texts and guesses stay on disk; measured on 1,080,000 pairs, rounded up.
-ROW_BYTES = 800
+#: Memory that another example takes where texts, guesses and all numbers of examples stay on disk: sums of units and
+#: ranks, and features and models that are still growing. It is 46 bytes from 550,000 to 5,500,000 pairs, rounded up.
+ROW_BYTES = 70
 
 
 @dataclass(frozen=True)
@@ -181,40 +183,18 @@ class PartialInput:
         if len(train) < FEWEST_EXAMPLES:
             raise Skip(f"needs at least {FEWEST_EXAMPLES} training examples, found {len(train)}")
         rows = rows_of(data, tokens=self.tokens)
-        extra = slice_columns(examples, without=(self.weights, self.outside, data.cluster))
-        inputs = conditions(rows, examples, ngrams=self.ngrams, extra=extra)
         primary = primary_input(data.task)
         folds = self._folds(data, examples, train)
         scored = test if len(test) else train
         null = null_probability(examples, train, scored)
         rules = blind_rules(examples, train, test)
-        lines = rule_lines(examples, rules, train, scored)
-        with trainer(examples, strength=self.strength, max_train=self.max_train, seed=self.seed) as fit:
-            promised = {c.name: _evaluation(fit, c, train, test, folds) for c in inputs}
-            on_train: dict[str, Callable[[], Evaluation]] = {}
-            if self.cross_fit and len(test):
-                on_train = {
-                    c.name: fit.cross_fit(c.matrix, train, folds.fold, forward=False)
-                    for c in inputs
-                    if c.kind == "partial" or c.name == primary
-                }
-            matrix = next(c.matrix for c in inputs if c.name == primary)
-            get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
-            loose = self._loose(fit, inputs, train) if self.inflation else {}
-            guesses: dict[str, Guesses] = {}
-            inflation: dict[str, float] = {}
-            # What was promised holds all that was learned: it is let go as soon as it is known how well it does.
-            for c in inputs:
-                done = promised.pop(c.name)().weighted(examples, c.unit)
-                lines.append(input_line(examples, c, done, null))
-                guesses[c.name], inflation[c.name] = done.guesses, done.inflation
-                del done
-            cross_fitted = {name: on_train.pop(name)().weighted(examples).guesses for name in [*on_train]}
-            learning = get_curve() if get_curve else None
-            inflated = {name: _accuracy(get().weighted(examples).guesses) for name, get in loose.items()}
-        baselines = judged(lines, self.alpha)
-        blind = {c.name: guesses[c.name] for c in inputs if c.kind in TESTED_KINDS}
-        Battery(examples, scored, rules | blind, {n: inflation[n] for n in blind}, self.weights).keep(keeper)
+        learned = self._learned(rows, examples, train, test, folds, null)
+        guesses, cross_fitted = learned.guesses, learned.cross_fitted
+        baselines = judged([*rule_lines(examples, rules, train, scored), *learned.lines], self.alpha)
+        blind = {b.name: guesses[b.name] for b in learned.lines if b.kind in TESTED_KINDS}
+        Battery(examples, scored, rules | blind, {n: learned.inflation[n] for n in blind}, self.weights).keep(
+            keeper
+        )
         about = {
             name: [
                 Scored(scored, guesses[name], null),
@@ -224,7 +204,7 @@ class PartialInput:
                     else []
                 ),
             ]
-            for name in [c.name for c in inputs if c.kind == "partial" or c.name == primary]
+            for name in [b.name for b in learned.lines if b.kind == "partial" or b.name == primary]
         }
         leaks = leak_table(examples, about, primary, examples_of(examples, shown_rows))
         leaking = most_leaking(examples, about[primary], self.shown_examples)
@@ -235,12 +215,12 @@ class PartialInput:
             "leaking_examples": leaking,
             "leak_histogram": leak_histogram(examples, about[primary]),
         }
-        if learning is not None:
-            tables["learning_curve"] = learning
+        if learned.curve is not None:
+            tables["learning_curve"] = learned.curve
         evaluated = "test" if len(test) else "train"
-        strict = {n: _accuracy((cross_fitted if len(test) else guesses)[n]) for n in inflated}
+        strict = {n: _accuracy((cross_fitted if len(test) else guesses)[n]) for n in learned.inflated}
         leak = leak_summary(guesses[primary])
-        summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
+        summary = self._summary(baselines, primary, folds, evaluated, leak, learned.inflated, strict)
         summary["task"] = data.task
         findings = partial_findings(summary, baselines, leaking, data.task)
         search = Cues(
@@ -278,6 +258,39 @@ class PartialInput:
             partial_measures(summary),
             smallest_q=min((b.q_value for b in baselines if b.kind in TESTED_KINDS), default=None),
         )
+
+    def _learned(
+        self, rows: RowFigures, examples: Examples, train: Ints, test: Ints, folds: Folds, null: Floats
+    ) -> _Learned:
+        """Return what was learned from every input; features and models are let go with this function."""
+        data, primary = examples.instances, primary_input(examples.instances.task)
+        extra = slice_columns(examples, without=(self.weights, self.outside, data.cluster))
+        inputs = conditions(rows, examples, ngrams=self.ngrams, extra=extra)
+        with trainer(examples, strength=self.strength, max_train=self.max_train, seed=self.seed) as fit:
+            promised = {c.name: _evaluation(fit, c, train, test, folds) for c in inputs}
+            on_train: dict[str, Callable[[], Evaluation]] = {}
+            if self.cross_fit and len(test):
+                on_train = {
+                    c.name: fit.cross_fit(c.matrix, train, folds.fold, forward=False)
+                    for c in inputs
+                    if c.kind == "partial" or c.name == primary
+                }
+            matrix = next(c.matrix for c in inputs if c.name == primary)
+            get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
+            loose = self._loose(fit, inputs, train) if self.inflation else {}
+            learned = _Learned()
+            # What was promised holds all that was learned: it is let go as soon as it is known how well it does.
+            for c in inputs:
+                done = promised.pop(c.name)().weighted(examples, c.unit)
+                learned.lines.append(input_line(examples, c, done, null))
+                learned.guesses[c.name], learned.inflation[c.name] = done.guesses, done.inflation
+                del done
+            for name in [*on_train]:
+                learned.cross_fitted[name] = on_train.pop(name)().weighted(examples).guesses
+            learned.curve = get_curve() if get_curve else None
+            for name, get in loose.items():
+                learned.inflated[name] = _accuracy(get().weighted(examples).guesses)
+        return learned
 
     def _recipes(self) -> list[Recipe]:
         return [
@@ -344,6 +357,19 @@ class PartialInput:
             },
             "alpha": self.alpha,
         }
+
+
+@dataclass(eq=False)
+class _Learned:
+    """How every input does, by name, and its guesses: of scored examples, and of training examples beside these."""
+
+    lines: list[Baseline] = field(default_factory=list)
+    guesses: dict[str, Guesses] = field(default_factory=dict)
+    inflation: dict[str, float] = field(default_factory=dict)
+    cross_fitted: dict[str, Guesses] = field(default_factory=dict)
+    curve: pl.DataFrame | None = None
+    #: Accuracies with folds of single examples.
+    inflated: dict[str, float] = field(default_factory=dict)
 
 
 def primary_input(task: Task) -> str:
