@@ -85,16 +85,10 @@ class LabelCounts:
         return LabelCounts(self.hits - other.hits, self.gold - other.gold, self.named - other.named)
 
     @property
-    def luck(self) -> float:
-        """The mean share of the right answers that have the label of a guess."""
-        n = int(self.gold.sum())
-        return float(self.named @ (self.gold / n)) / n if n else 0.0
-
-    @property
     def excess(self) -> float:
-        """The accuracy above luck."""
+        """The accuracy above luck: the mean share of the right answers that have the label of a guess."""
         n = int(self.gold.sum())
-        return self.hits / n - self.luck if n else 0.0
+        return (self.hits - float(self.named @ (self.gold / n))) / n if n else 0.0
 
 
 def n_labels_of(guesses: Guesses, gold: Ints) -> int:
@@ -104,12 +98,13 @@ def n_labels_of(guesses: Guesses, gold: Ints) -> int:
 
 def _by_label(guesses: Guesses, gold: Ints) -> tuple[Floats, Codes, float]:
     """Return the different chances of plain guesses of labels, which each has, and their mean."""
-    counts = LabelCounts.of(guesses, gold, n_labels_of(guesses, gold))
-    named = np.flatnonzero(counts.named)
-    shares, place = _distinct((counts.gold / counts.gold.sum())[named])
-    cell = np.zeros(len(counts.named), dtype=np.int32)
+    counts, answer = LabelCounts.of(guesses, gold, n_labels_of(guesses, gold)), guesses.answer
+    chance, named = counts.gold / counts.gold.sum(), np.flatnonzero(counts.named)
+    shares, place = _distinct(chance[named])
+    cell = np.zeros(len(chance), dtype=np.int32)
     cell[named] = place
-    return shares, guesses.computed(lambda some: cell[guesses.answer[some]], np.int32), counts.luck
+    luck = guesses.mean(guesses.computed(lambda some: chance[answer[some]]))
+    return shares, guesses.computed(lambda some: cell[answer[some]], np.int32), luck
 
 
 def _by_chance(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[Floats, Codes, float]:
