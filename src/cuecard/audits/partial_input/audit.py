@@ -64,7 +64,7 @@ FEWEST_EXAMPLES = 20
 #: Some dozens of bins are learned from as well as they can be with this many examples.
 BLIND_TRAIN = 20_000
 #: Memory that another example takes where texts, guesses and all numbers of examples stay on disk: sums of units and
-#: ranks, and features and models that are still growing. It is 46 bytes from 550,000 to 5,500,000 pairs, rounded up.
+#: ranks, and features and models that still grow. It is 36 to 46 bytes from 550,000 to 5,500,000 pairs; rounded up.
 ROW_BYTES = 70
 
 
