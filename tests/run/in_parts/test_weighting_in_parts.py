@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from tests.run.in_parts.test_streaming import as_files
 
 import cuecard as cc
 from cuecard.data import load
@@ -56,18 +55,6 @@ def preferences(n: int = 300) -> pl.DataFrame:
         chosen=pl.concat_str(pl.lit("sure "), "text"),
         rejected=pl.col("hypothesis").reverse(),
     )
-
-
-def as_files(frame: pl.DataFrame, folder: Path, *, files: int, groups: int, kind: str = "parquet") -> Path:
-    folder.mkdir(parents=True)
-    size = -(-frame.height // files)
-    for i in range(files):
-        part = frame[i * size : (i + 1) * size]
-        if kind == "parquet":
-            part.write_parquet(folder / f"{i:02d}.parquet", row_group_size=-(-part.height // groups))
-        else:
-            part.write_ndjson(folder / f"{i:02d}.jsonl")
-    return folder
 
 
 def same(card: cc.Card, expected: cc.Card) -> None:

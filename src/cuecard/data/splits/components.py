@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
-from cuecard._prefetch import prefetch
 from cuecard.data.fingerprint import Hashes
 from cuecard.data.instances import Instances
 from cuecard.data.splits.overlap import side_keys
 from cuecard.data.survey import NumberedInstances
 from cuecard.data.units._kernels import leader_of
-from cuecard.data.units.buckets import AHEAD, Buckets, bucket_bits
+from cuecard.data.units.buckets import Buckets, bucket_bits, first_places
 from cuecard.stats.arrays import Bools, Ints
 
 Array = npt.NDArray[Any]
@@ -26,7 +25,6 @@ TextSide = Literal["premise", "hypothesis"]
 AT_A_TIME = 1 << 20
 
 _SENTENCE = np.dtype([("key", np.uint64), ("example", np.int64)])
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def join_sentences(
@@ -94,21 +92,10 @@ def _join(leader: Array, one: int, two: int) -> None:
 @njit(cache=True, nogil=True)
 def _join_equal(keys: Array, examples: Array, leader: Array) -> None:
     """Join the examples of equal keys."""
-    first_bits = 1
-    while 1 << first_bits < 2 * len(keys):
-        first_bits += 1
-    shift, last = np.uint64(64 - first_bits), (1 << first_bits) - 1
-    places = np.full(1 << first_bits, -1, dtype=np.int64)  # by key: where it is first
+    first = first_places(keys)
     for i in range(len(keys)):
-        if i + AHEAD < len(keys):
-            prefetch(places, np.int64((keys[i + AHEAD] * _GOLDEN) >> shift))
-        place = np.int64((keys[i] * _GOLDEN) >> shift)
-        while places[place] >= 0 and keys[places[place]] != keys[i]:
-            place = (place + 1) & last
-        if places[place] < 0:
-            places[place] = i
-        else:
-            _join(leader, examples[i], examples[places[place]])
+        if first[i] != i:
+            _join(leader, examples[i], examples[first[i]])
 
 
 @njit(cache=True, nogil=True)

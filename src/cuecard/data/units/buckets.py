@@ -116,13 +116,14 @@ def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path) -> None
 
 
 @njit(cache=True, nogil=True)
-def _write_first_rows(keys: Array, rows: Array, numbers: Array) -> None:
-    """Write the first row that has the key of each row, at the place of that row; rows rise."""
+def first_places(keys: Array) -> Array:
+    """Return for every key the place of the first one that equals it."""
     first_bits = 1
     while 1 << first_bits < 2 * len(keys):
         first_bits += 1
     shift, last = np.uint64(64 - first_bits), (1 << first_bits) - 1
     places = np.full(1 << first_bits, -1, dtype=np.int64)  # by key: where it is first
+    first = np.empty(len(keys), dtype=np.int64)
     for i in range(len(keys)):
         if i + AHEAD < len(keys):
             prefetch(places, np.int64((keys[i + AHEAD] * _GOLDEN) >> shift))
@@ -131,7 +132,16 @@ def _write_first_rows(keys: Array, rows: Array, numbers: Array) -> None:
             place = (place + 1) & last
         if places[place] < 0:
             places[place] = i
-        numbers[rows[i]] = rows[places[place]]
+        first[i] = places[place]
+    return first
+
+
+@njit(cache=True, nogil=True)
+def _write_first_rows(keys: Array, rows: Array, numbers: Array) -> None:
+    """Write the first row that has the key of each row, at the place of that row; rows rise."""
+    first = first_places(keys)
+    for i in range(len(keys)):
+        numbers[rows[i]] = rows[first[i]]
 
 
 @njit(cache=True, nogil=True)
