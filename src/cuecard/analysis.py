@@ -305,6 +305,10 @@ class Skip(Exception):
         self.reason = reason
 
 
+class TooLarge(Exception):
+    """Raised by `run_stream` when what it learned of a dataset does not fit in memory: it then sees the sample."""
+
+
 @runtime_checkable
 class Analysis(Protocol):
     """A question about data or about models that can be asked by name: an audit, a probe or a remedy.

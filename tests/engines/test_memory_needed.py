@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -46,3 +48,20 @@ def test_files_that_were_read_do_not_count_as_used_memory_of_a_container(tmp_pat
     assert free_memory(tmp_path) == 50_000
     (tmp_path / "memory.max").write_text("max\n")
     assert free_memory(tmp_path) > 1_000_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_more_files_may_be_open_where_the_user_may_have_more():
+    code = """
+import resource
+from cuecard.engines.memory import OPEN_FILES, allow_open_files
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+allow_open_files()
+most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, hard)
+resource.setrlimit(resource.RLIMIT_NOFILE, (150, 180))
+allow_open_files()
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (180, 180)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

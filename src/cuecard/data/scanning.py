@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cuecard.data.files.paths import shown
+from cuecard.data.files.paths import files_below, shown
 from cuecard.data.files.raw import RawTable, named_files, stacked_schema
 from cuecard.data.files.reading import OnError
 from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, which_files, without_preset
@@ -73,6 +73,11 @@ class Scan:
                 if i + 1 < len(paths):
                     start += self._size(chunks)
         return tuple(pieces)
+
+    def stamps(self) -> list[tuple[str, int, int]]:
+        """Return name, size and time of every file: they change where one is written to."""
+        files = [file for paths in self.paths.values() for path in paths for file in files_below(path)]
+        return [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
 
     def _size(self, chunks: list[Chunk]) -> int:
         if chunks[-1].rows is not None:

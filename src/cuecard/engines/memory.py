@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,21 @@ SOME_ROWS = 1_000
 FIRST_BYTES = 65_536
 #: A compressed file holds about this many times its size.
 COMPRESSED = {".gz": 5, ".zst": 5}
+#: Files that an audit in parts may have open: numbers of every row are in files, and some systems allow 256.
+OPEN_FILES = 4_096
+
+
+def allow_open_files() -> None:
+    """Have the system allow this process `OPEN_FILES` open files, or as many as the user may have."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def bytes_of(size: str | int | float) -> int:

@@ -62,6 +62,7 @@ class Stream:
         mapping: does the pieces of a stage, on this machine or on others.
         seed: of the sample.
         progress: called with the title of a stage; returns a context manager that it runs in.
+        memory: the bytes that an audit may keep of the dataset.
     """
 
     scan: Scan
@@ -69,6 +70,7 @@ class Stream:
     mapping: Map
     seed: int = 0
     progress: Callable[[str], AbstractContextManager[object]] | None = None
+    memory: int | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return what other machines need: neither the display of progress nor texts that were read."""

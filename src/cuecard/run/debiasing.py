@@ -19,6 +19,7 @@ from cuecard.data.loading import Unread, load_rows
 from cuecard.data.output.rows import check_storable, staged_rows
 from cuecard.data.output.weighted import (
     RowsTarget,
+    changed,
     check_new_column,
     rows_with_weights,
     weighted_parts,
@@ -167,6 +168,7 @@ def _weighted_in_parts(
     command: str,
 ) -> Iterator[Weighted]:
     scan = scan_within(unread, budget)
+    before = scan.stamps()
     schema = weighted_schema(scan.row_schema(), column)
     check_storable(schema, target.path, target.kind)
     with weighted_scan(scan, remedy, budget, progress=progress, command=command) as weighted:
@@ -174,6 +176,8 @@ def _weighted_in_parts(
         def rows() -> Iterator[pl.DataFrame]:
             with progress("Rows with weights") if progress else nullcontext():
                 yield from weighted_parts(scan, weighted.weights, schema)
+            if scan.stamps() != before:
+                raise changed(scan)
 
         yield Debiased(weighted.weights, weighted.card), target.staged(rows, schema)
 

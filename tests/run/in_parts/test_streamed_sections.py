@@ -143,11 +143,22 @@ def test_a_section_that_keeps_more_of_every_row_than_memory_allows_takes_the_sam
     monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
     folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
     needed = pairs(300).height * PairGraphAudit.row_bytes
+    monkeypatch.setattr("cuecard.audits.pair_graph.audit.CELL_BYTES", 0)
     for least, sampled in ((needed, {}), (needed - 1, {"train": SAMPLED})):
         monkeypatch.setattr("cuecard.run.in_parts.auditing.LEAST_MEMORY", least)
         card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
         assert card.sections["pair_graph"].sampled == sampled
         assert card.sections["overview"].sampled == {}
+
+
+def test_a_pair_graph_of_too_many_features_that_differ_takes_the_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    monkeypatch.setattr("cuecard.audits.pair_graph.audit.CELL_BYTES", 10**9)
+    folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
+    card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
+    assert card.sections["pair_graph"].sampled == {"train": SAMPLED}
+    assert card.sections["overview"].sampled == {}
+    assert "Pair graph is about a random sample" in card.dataset.notes[-1]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,10 +11,12 @@ from polars.testing import assert_frame_equal
 from tests.run.in_parts.test_streaming import as_files
 
 import cuecard as cc
-from cuecard.data import load
+from cuecard.data import load, scan
 from cuecard.data.demo import demo_choice, demo_nli
+from cuecard.engines import Store
 from cuecard.engines import stream as streaming
 from cuecard.errors import InputError, UsageError
+from cuecard.remedies.lexical.parts import drawn_examples
 from cuecard.run import debias_file
 
 SECTION = "lexical_weights"
@@ -228,18 +232,50 @@ def test_a_write_that_fails_leaves_nothing(name, tmp_path, small_parts, monkeypa
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_files_that_change_meanwhile_are_an_error(tmp_path, small_parts, monkeypatch):
-    folder = as_files(pairs(), tmp_path / "files", files=2, groups=2)
+def _grown(folder: Path) -> None:
+    pl.concat([pl.read_parquet(folder / "00.parquet")] * 2).write_parquet(folder / "00.parquet")
+
+
+def _reordered(folder: Path) -> None:
+    pl.read_parquet(folder / "00.parquet").reverse().write_parquet(folder / "00.parquet")
+
+
+def _shrunk(folder: Path) -> None:
+    pl.read_parquet(folder / "00.parquet")[:-7].write_parquet(folder / "00.parquet")
+
+
+@pytest.mark.parametrize("change", [_grown, _reordered, _shrunk])
+def test_files_that_change_meanwhile_are_an_error(change, tmp_path, small_parts, monkeypatch):
+    folder = as_files(pairs(), tmp_path / "files", files=2, groups=1)
 
     from cuecard.run import debiasing
 
     original = debiasing.weighted_parts
-    monkeypatch.setattr(
-        debiasing, "weighted_parts", lambda scan, w, schema: original(scan, np.append(w, 1.0), schema)
-    )
+
+    def after_a_change(*arguments):
+        change(folder)
+        return original(*arguments)
+
+    monkeypatch.setattr(debiasing, "weighted_parts", after_a_change)
     with pytest.raises(InputError, match="changed while they were read"):
         debias_file(folder, tmp_path / "weighted.parquet", memory="1KB", min_count=20)
     assert not (tmp_path / "weighted.parquet").exists()
+
+
+def test_copies_are_drawn_one_by_one(tmp_path, small_parts):
+    """Of a row that is 40 % of the examples, about half are among half of all examples, whatever the seed."""
+    frame = pairs(1000).drop_nulls()
+    n = frame.height * 2 // 3
+    folder = as_files(pl.concat([frame, *[frame[:1]] * n]), tmp_path / "files", files=1, groups=2)
+    of_seeds = []
+    for seed in range(5):
+        scanned = scan(folder, rows=500)
+        stream = streaming.Stream(scanned, Store(tmp_path / f"store {seed}"), streaming.locally, seed)
+        drawn = drawn_examples(stream, (frame.height + n) // 2)
+        assert len(np.unique(drawn)) == len(drawn) == (frame.height + n) // 2
+        of_seeds.append(float((drawn >= frame.height).mean()))
+    assert of_seeds == pytest.approx([0.4] * 5, abs=0.06)
+    assert len(set(of_seeds)) > 1
 
 
 def test_an_existing_column_is_refused_before_anything_is_learned(tmp_path, small_parts, monkeypatch):

@@ -6,10 +6,17 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 from cuecard.stats.scores.auc import choice_auc, choice_auc_in_parts, label_auc
 from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
-from cuecard.stats.scores.score_test import choice_score_test, choice_score_test_in_parts, score_test
+from cuecard.stats.scores.score_test import (
+    DRAWS,
+    choice_score_test,
+    choice_score_test_in_parts,
+    counted_tails,
+    score_test,
+)
 
 
 def counted_examples(seed, n=20_000, points=15, labels=3):
@@ -43,13 +50,37 @@ def test_the_score_test_of_counted_examples_is_that_of_examples(seed, with_units
     assert astuple(ours) == astuple(theirs)  # to the last digit
 
 
-def test_where_few_examples_carry_the_variance_the_same_permutations_are_drawn():
-    probabilities, counts, cell, strata, gold, point = counted_examples(1, n=9, labels=2)
+def few_of_many(n, marked, right):
+    """n examples of two labels, `marked` of them at a point of their own, `right` of these labelled 1."""
+    probabilities = np.array([[[0.5, 0.5], [0.01, 0.99]]])
+    half = (n - marked) // 2
+    counts = np.array([[[half, n - marked - half], [marked - right, right]]])
+    return probabilities, counts, np.repeat(np.arange(4), counts.ravel())
+
+
+@pytest.mark.parametrize(("n", "marked"), [(60, 4), (200_000, 6)])
+def test_where_few_examples_carry_the_variance_the_tail_is_the_hypergeometric_one(n, marked):
+    """Permuted in the first case, drawn as a table in the second, which permutations would take minutes for."""
+    probabilities, counts, cell = few_of_many(n, marked, right=marked - 1)
     (ours,) = counted_score_tests(probabilities, counts, cell, [None])
-    rows = strata < 3
-    theirs = score_test(probabilities[strata, point][rows], gold[rows], strata=strata[rows])
-    assert ours.method == theirs.method == "monte carlo"
-    assert (ours.log_above, ours.log_below) == (theirs.log_above, theirs.log_below)
+    assert ours.method == "monte carlo"
+    labelled = int(counts[..., 1].sum())
+    above = hypergeom(n, labelled, marked).sf(marked - 2)
+    assert np.exp(ours.log_above) == pytest.approx(above, abs=4 * (above * (1 - above) / DRAWS) ** 0.5)
+    assert counted_score_tests(probabilities, counts, cell, [None]) == [ours], "the same draws again"
+
+
+def test_tables_of_several_points_labels_and_strata_are_drawn_as_labels_are_permuted(monkeypatch):
+    rng = np.random.default_rng(1)
+    strata = [(rng.normal(size=(4, 3)), rng.integers(0, 4, (4, 3))) for _ in range(2)]
+    seen = sum(float((gain * counts).sum()) for gain, counts in strata)
+    tails = {}
+    for cost in (0, 1e9):
+        monkeypatch.setattr("cuecard.stats.scores.score_test.TABLE_COST", cost)
+        tails[cost] = np.exp(counted_tails(strata, seen, seed=0))
+    assert 0.05 < tails[0][0] < 0.95
+    assert tails[0] != pytest.approx(tails[1e9], abs=1e-9), "drawn in different ways"
+    assert tails[0] == pytest.approx(tails[1e9], abs=5 * (2 * 0.25 / DRAWS) ** 0.5)
 
 
 @pytest.mark.parametrize("seed", range(4))

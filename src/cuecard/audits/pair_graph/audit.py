@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import MeasureKind, Result, Skip
+from cuecard.analysis import MeasureKind, Result, Skip, TooLarge
 from cuecard.audits.pair_graph.findings import pair_graph_findings
 from cuecard.audits.pair_graph.measures import KINDS, pair_graph_measures
 from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, outcome
@@ -46,6 +46,9 @@ from cuecard.models.embeddings.embedders import check_embedding
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Ints, chunks
 from cuecard.stats.counted_forest import Points
+
+#: Bytes for every label of every point of a fold while forests are fitted and tested: about eight arrays.
+CELL_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -103,14 +106,18 @@ class PairGraphAudit:
 
     def run_stream(self, stream: Stream) -> Result:
         """Return what `run` returns, of a dataset that is gone through in pieces."""
-        return self._run(stream.data, Space(stream.store.folder, scratch_array), stream.sampled_rows)
+        space = Space(stream.store.folder, scratch_array)
+        return self._run(stream.data, space, stream.sampled_rows, stream.memory)
 
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
         return self._run(data, MEMORY, None)
 
-    def _run(self, data: Instances, space: Space, shown: Ints | None) -> Result:
-        """Return the result; numbers of every pair are kept in a space, and the examples of `shown` rows are told."""
+    def _run(self, data: Instances, space: Space, shown: Ints | None, memory: int | None = None) -> Result:
+        """Return the result; numbers of every pair are kept in a space, and the examples of `shown` rows are told.
+
+        Where features that differ are too many for half of the memory, it cannot.
+        """
         if not _has_two_premises(data):
             raise Skip("needs at least two distinct premises to build a graph")
         weights = unequal_weights(data, self.weights)
@@ -120,6 +127,8 @@ class PairGraphAudit:
         pairs = pairs_of(data, space)
         steps = two_step_walks(pairs)
         features, graph = leakage_points(pairs, steps), _describe(pairs, steps)
+        if memory is not None and CELL_BYTES * leak_trial.n_cells(features) > memory / 2:
+            raise TooLarge
         pairs = replace(pairs)  # without what was counted of them
         del steps
         outcomes = ablations(features, leak_trial)

@@ -113,6 +113,10 @@ class Trial:
         """Whether forests are fitted on counted points, whatever the number of rows."""
         return self.forest == "fast" and self.weights is None
 
+    def n_cells(self, points: Points) -> int:
+        """Return how many numbers there are of these points, by fold and label."""
+        return self.folds * len(points) * len(self.data.labels)
+
     def cells(self, features: npt.ArrayLike | Points, *, by_rows: bool = True) -> Cells:
         """Return the pairs counted by round, features and label."""
         points = features if isinstance(features, Points) else distinct_points(features)

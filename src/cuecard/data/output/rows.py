@@ -14,11 +14,17 @@ from cuecard.errors import InputError, UsageError
 from cuecard.writing import Staged, check_file, staged_file
 
 
-def check_writable(path: Path, inputs: Iterable[object] = ()) -> Format:
-    """Return the format that a file of rows is written in, or raise if it cannot be written there."""
+def check_writable(path: Path, inputs: Iterable[object] = (), *, or_folder: bool = False) -> Format:
+    """Return the format that a file of rows is written in, or raise if it cannot be written there.
+
+    `or_folder` says that a name without an extension is that of a folder.
+    """
     named = format_of(path)
     if named is None or named[0] not in WRITTEN or named[1] != "none":
-        raise UsageError(f"{path} has no extension that can be written: use .parquet, .csv, .tsv or .jsonl.")
+        others = ", or a name without an extension for a folder of parquet files" if or_folder else ""
+        raise UsageError(
+            f"{path} has no extension that can be written: use .parquet, .csv, .tsv or .jsonl{others}."
+        )
     folder = path.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder {folder} does not exist: create it, or choose another --out.")

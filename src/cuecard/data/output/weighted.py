@@ -40,7 +40,7 @@ class RowsTarget:
         A name without an extension is that of a folder, which must be new or empty.
         """
         if path.suffix:
-            return cls(path, check_writable(path, inputs))
+            return cls(path, check_writable(path, inputs, or_folder=True))
         parent = path.absolute().parent
         if not parent.is_dir():
             raise InputError(f"The folder {parent} does not exist: create it, or choose another --out.")
@@ -101,13 +101,20 @@ def weighted_parts(scan: Scan, weights: Floats, schema: pl.Schema) -> Iterator[p
     *columns, column = schema.items()
     done = 0
     for frame, examples in scan.train_rows():
-        of_rows = np.zeros(frame.height)
-        of_rows[examples] = weights[done : done + len(examples)]
+        of_rows, own = np.zeros(frame.height), weights[done : done + len(examples)]
+        if len(own) < len(examples):
+            raise changed(scan)
+        of_rows[examples] = own
         done += len(examples)
         rows = as_stacked(frame, pl.Schema(columns))
         yield rows.with_columns(pl.Series(column[0], of_rows))
     if done != len(weights):
-        raise InputError(f"The files of {scan.name} changed while they were read: run the command again.")
+        raise changed(scan)
+
+
+def changed(scan: Scan) -> InputError:
+    """Return the error of files that were written to since they were read first."""
+    return InputError(f"The files of {scan.name} changed while they were read: run the command again.")
 
 
 def _write_folder(folder: Path, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> None:

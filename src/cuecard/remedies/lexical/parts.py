@@ -14,7 +14,6 @@ from scipy import sparse
 
 from cuecard.data import Instances
 from cuecard.data.fingerprint import mixed
-from cuecard.data.survey import example_hashes
 from cuecard.engines import Stream, Sum, Summary, new_array, sums_in
 from cuecard.errors import CueCardError, InputError
 from cuecard.features import Family, LearningFamily, Presence
@@ -194,7 +193,7 @@ def sampled_examples(stream: Stream) -> Ints:
 
 
 def drawn_examples(stream: Stream, n: int) -> Ints:
-    """Return the numbers of n training examples with the smallest hashes, the sample among them."""
-    data = stream.without_units.train
-    hashes = mixed(example_hashes(data.row_hashes, data.first_rows[:-1]) + np.uint64(stream.seed))
+    """Return the numbers of n random training examples; each of several copies is drawn on its own."""
+    numbers = np.arange(stream.without_units.train.n_examples, dtype=np.uint64)
+    hashes = mixed(numbers + mixed(np.array([stream.seed], dtype=np.uint64)))
     return np.sort(np.argsort(hashes, kind="stable")[:n])

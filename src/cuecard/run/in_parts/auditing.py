@@ -11,15 +11,21 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from cuecard.analysis import Analysis, Result
+from cuecard.analysis import Analysis, Result, TooLarge
 from cuecard.cache import cache_folder, code_key, content_key
 from cuecard.card.card import Card
 from cuecard.data import Scan, scan
-from cuecard.data.files.paths import files_below
 from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
 from cuecard.data.loading import Unread
 from cuecard.engines import Map, Store, Stream, locally
-from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, memory_needed, text_bytes
+from cuecard.engines.memory import (
+    PER_BYTE,
+    allow_open_files,
+    bytes_of,
+    free_memory,
+    memory_needed,
+    text_bytes,
+)
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.finishing.describing import check_labels
@@ -124,7 +130,7 @@ def audit_in_pieces(
     mapping = budget.mapping
     scanned = scan_within(unread, budget)
     with store_of(scanned, selected, seed, cache=cache) as store:
-        stream = Stream(scanned, store, mapping, seed, progress)
+        stream = Stream(scanned, store, mapping, seed, progress, max(budget.memory, LEAST_MEMORY))
         data = stream.data
         check_labels(data)
         shown = in_steps(progress, len(selected))
@@ -132,17 +138,23 @@ def audit_in_pieces(
         sampled = {split: sample.split(split).n_examples for split in sample.splits}
         whole = sample.n_examples == data.n_examples
         answers: dict[int, Answer] = {}
+        too_large: list[Any] = []
         # Those that declare `parallel` come first, as in memory: what one of them learned, another one may use.
         for i, one in sorted(enumerate(selected), key=lambda item: not getattr(item[1], "parallel", False)):
             streams = sees_all(one) and _fits(one, len(data), budget)
 
             def run(one: Any = one, streams: bool = streams) -> Result:
-                result: Result = one.run_stream(stream) if streams else one.run(sample)
-                return _with_sampled_examples(result, stream) if streams else result
+                if streams:
+                    try:
+                        return _with_sampled_examples(one.run_stream(stream), stream)
+                    except TooLarge:
+                        too_large.append(one)
+                result: Result = one.run(sample)
+                return result
 
             with same_digits() if getattr(one, "parallel", False) else nullcontext():
                 told = answer(one, data if streams else sample, run=run, progress=shown)
-            if not streams and not whole and told.result is not None:
+            if (not streams or one in too_large) and not whole and told.result is not None:
                 told.section.sampled = sampled
             answers[i] = told
         told_in_order = [answers[i] for i in range(len(selected))]
@@ -223,6 +235,7 @@ def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
 def store_of(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
     """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
     audits = [one for one in selected if sees_all(one)]
+    allow_open_files()
     # The key has no code of families that a user or another package has written.
     place = None if not cache or any(map(_has_foreign_code, audits)) else _kept(scanned, audits, seed)
     if place is None:
@@ -248,14 +261,9 @@ def _has_foreign_code(audit: Analysis) -> bool:
 
 def _kept(scanned: Scan, audits: Sequence[Analysis], seed: int) -> Path | None:
     """Return the folder of the cache for these files and audits, None where it cannot be made."""
-    sources = [path for paths in scanned.paths.values() for path in paths]
-    files = [file for path in sources for file in files_below(path)]
-    stats = [path.stat() for path in files]
     key = content_key(
         {
-            "files": [
-                (str(p.resolve()), s.st_size, s.st_mtime_ns) for p, s in zip(files, stats, strict=True)
-            ],
+            "files": scanned.stamps(),
             "reading": repr((scanned.rows, scanned.wishes, scanned.header, scanned.labels, scanned.report)),
             "audits": [repr(one) for one in audits],
             "seed": seed,

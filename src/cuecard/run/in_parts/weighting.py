@@ -73,7 +73,8 @@ def _weighted(
     made: list[Floats] = []
 
     def run() -> Result:
-        most = max(budget.memory, LEAST_MEMORY) // remedy.row_bytes
+        each = remedy.choice_bytes if data.grouped else remedy.row_bytes
+        most = max(budget.memory, LEAST_MEMORY) // each
         result, weights = remedy.run_stream(stream, most)
         made.append(weights)
         return result  # type: ignore[no-any-return]

@@ -59,13 +59,15 @@ def _sums_in_pieces(indptr: Any, indices: Any, x: Any, out: Any, bounds: Any) ->
 
 
 @njit(cache=True, nogil=True)
-def add_by_column(indptr: Any, indices: Any, values: Any, x: Any, out: Any) -> None:
+def add_by_column(indptr: Any, indices: Any, values: Any, x: Any, out: Any, squared: bool) -> None:
     """Add ``values[p] · x[i]`` of every entry p of row i to ``out`` at its column; without ``values``, they are ones.
 
     Every column is summed in the order of the rows, as `gather_sums` does with the transposed matrix, to the last bit.
+    Where `squared`, the squares of the values are added.
     """
     binary = len(values) == 0
     for i in range(len(indptr) - 1):
         own = x[i]
         for p in range(indptr[i], indptr[i + 1]):
-            out[indices[p]] += own if binary else values[p] * own
+            value = 1.0 if binary else values[p] * values[p] if squared else values[p]
+            out[indices[p]] += value * own

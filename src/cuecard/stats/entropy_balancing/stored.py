@@ -50,17 +50,16 @@ class StoredFeatures(LabelledFeatures):
 
     def totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
-        return self._added(mass, self._by_row[2])
+        return self._added(mass)
 
     def squared_totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij² for every feature j."""
-        values = self._by_row[2]
-        return np.asarray(self._added(mass, None if values is None else values**2).sum(axis=1))
+        return np.asarray(self._added(mass, squared=True).sum(axis=1))
 
-    def _added(self, mass: Floats, values: Floats | None) -> Floats:
-        indptr, indices, _ = self._by_row
+    def _added(self, mass: Floats, *, squared: bool = False) -> Floats:
+        indptr, indices, values = self._by_row
         out = np.zeros(self.features * self.label_count)
-        add_by_column(indptr, indices, _NONE if values is None else values, mass, out)
+        add_by_column(indptr, indices, _NONE if values is None else values, mass, out, squared)
         return out.reshape(self.features, self.label_count)
 
     def only(self, chosen: Ints) -> LabelledFeatures:

@@ -5,7 +5,7 @@ Cells are by stratum, point and label. Only sums over units go through all examp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,8 +19,7 @@ from cuecard.stats.scores.score_test import (
     SMALLEST_PROBABILITY,
     Null,
     ScoreTest,
-    deviations,
-    permuted_tails,
+    counted_tails,
 )
 from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes
 
@@ -58,11 +57,13 @@ def counted_score_tests(
 
     @cache
     def drawn_tails() -> tuple[float, float]:
-        point, code = np.divmod(cell, k)
-        rows = np.flatnonzero(known[point])
-        strata = point[rows] // points
-        parts = deviations(table[point[rows]], code[rows], np.ones(len(rows)), shares, strata)
-        return permuted_tails(parts, score - expected, seed)
+        return counted_tails(gains(), score - expected, seed)
+
+    def gains() -> Iterator[tuple[Floats, Ints]]:
+        for i in np.flatnonzero(filled):
+            there = tested[i] & counts[i].any(axis=1)
+            left = logs.reshape(probabilities.shape)[i][there] - means[i]
+            yield left - (left @ (labels[i] / sizes[i]))[:, None], counts[i][there]
 
     def test(of: npt.ArrayLike | None) -> ScoreTest:
         if of is None:

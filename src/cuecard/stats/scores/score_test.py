@@ -31,6 +31,8 @@ SMALLEST_PROBABILITY = 1e-3
 FEW = 8
 DRAWS = 9_999
 DRAWN_AT_ONCE = 2_000_000  # permuted values held in memory
+#: To draw how often a point has a label takes as long as to permute about this many examples.
+TABLE_COST = 20
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ def score_test(
     variance, third, squares = _kernels.score_moments(*given, means, sums, unit, own, spread)
 
     def drawn_tails() -> tuple[float, float]:
-        parts = deviations(table, codes, np.broadcast_to(weight, n), shares, strata_codes)
-        return permuted_tails(parts, score - expected, seed)
+        parts = _deviations(table, codes, np.broadcast_to(weight, n), shares, strata_codes)
+        return _permuted_tails(parts, score - expected, seed)
 
     null = Null(n, expected, float(variance.sum()), float(third.sum()), squares)
     if units is None:
@@ -131,7 +133,7 @@ def score_test(
     return null.test(score, (_kernels.sizes_of(unit, n_units), own, spread), drawn_tails)
 
 
-def deviations(
+def _deviations(
     table: Floats, codes: Ints, weight: Floats, shares: Floats, strata: Codes
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield what every example of a stratum scores with every label, and its own label, beyond their means."""
@@ -304,21 +306,73 @@ def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:
     return float(log_ndtr(-z)), float(log_ndtr(z))
 
 
-def permuted_tails(parts: Iterable[tuple[Floats, Floats]], seen: float, seed: int) -> tuple[float, float]:
+def _permuted_tails(parts: Iterable[tuple[Floats, Floats]], seen: float, seed: int) -> tuple[float, float]:
     """Return the logs of both tails at `seen` of scores of permuted labels, from the deviations of every stratum."""
     generator = np.random.default_rng(seed)
     drawn = np.zeros(DRAWS)
     for left, right in parts:
-        n = len(left)
-        step = max(1, DRAWN_AT_ONCE // max(n, 1))
         # Row u with the label of row v, looked up by distinct labels.
         distinct, label = np.unique(right, axis=0, return_inverse=True)
-        gain = left @ distinct.T
-        for start in range(0, DRAWS, step):
-            count = min(step, DRAWS - start)
-            order = generator.permuted(np.broadcast_to(label.ravel(), (count, n)), axis=1)
-            drawn[start : start + count] += gain[np.arange(n), order].sum(axis=1)
+        _add_permuted(left @ distinct.T, label.ravel(), generator, drawn)
     return _shares(drawn, seen)
+
+
+def counted_tails(
+    parts: Iterable[tuple[Floats, npt.NDArray[np.int64]]], seen: float, seed: int
+) -> tuple[float, float]:
+    """Return what `_permuted_tails` returns for examples that are counted.
+
+    A stratum has what an example of each of its points gains with each label, and how many examples of a point have
+    each label. Permuted labels make a table of counts with the same sums by point and by label: where examples are many
+    times as many as the points that differ, the table is drawn, point by point.
+    """
+    generator = np.random.default_rng(seed)
+    drawn = np.zeros(DRAWS)
+    for gain, counts in parts:
+        points, place = np.unique(gain, axis=0, return_inverse=True)
+        sizes = np.bincount(place.ravel(), counts.sum(axis=1), len(points)).astype(np.int64)
+        labels = counts.sum(axis=0)
+        if sizes.sum() > TABLE_COST * points.size:
+            _add_tables(points, sizes, labels, generator, drawn)
+        else:
+            each = np.repeat(points, sizes, axis=0)
+            _add_permuted(each, np.repeat(np.arange(len(labels)), labels), generator, drawn)
+    return _shares(drawn, seen)
+
+
+def _add_permuted(
+    gain: Floats, label: npt.NDArray[np.int64], generator: np.random.Generator, drawn: Floats
+) -> None:
+    """Add to every draw what examples gain with permuted labels; `gain` has a row per example, a column per label."""
+    n = len(gain)
+    step = max(1, DRAWN_AT_ONCE // max(n, 1))
+    for start in range(0, len(drawn), step):
+        count = min(step, len(drawn) - start)
+        order = generator.permuted(np.broadcast_to(label, (count, n)), axis=1)
+        drawn[start : start + count] += gain[np.arange(n), order].sum(axis=1)
+
+
+def _add_tables(
+    gain: Floats,
+    sizes: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.int64],
+    generator: np.random.Generator,
+    drawn: Floats,
+) -> None:
+    """Add to every draw what examples of points of these sizes gain with labels that are dealt out at random."""
+    left = np.broadcast_to(labels, (len(drawn), len(labels))).copy()
+    order = np.argsort(sizes, kind="stable")
+    for point in order[:-1]:
+        missing = np.full(len(drawn), sizes[point])
+        for label in range(len(labels) - 1):
+            others = left[:, label + 1 :].sum(axis=1)
+            got = generator.hypergeometric(left[:, label], others, missing)
+            left[:, label] -= got
+            missing -= got
+            drawn += gain[point, label] * got
+        left[:, -1] -= missing
+        drawn += gain[point, -1] * missing
+    drawn += left @ gain[order[-1]]
 
 
 def _shares(drawn: Floats, seen: float) -> tuple[float, float]:
