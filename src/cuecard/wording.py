@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 #: What the title of a step has where an interrupted run goes on.
 RESUMES = "(resumes after"
+#: How the reason begins under which a file is counted that cannot be opened.
+DAMAGED_FILE = "damaged file"
 #: What stands where a number is missing.
 MISSING = "–"
 #: Where cues come from, unless a benchmark has one file only.
@@ -63,6 +65,17 @@ def of_responses(words: str, task: str) -> str:
 def plural(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: "1 word", "1,204 words"."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def left_out(reason: str, n: int) -> str:
+    """Return what was left out of a dataset, and why; how many rows a file has that cannot be opened, nobody knows.
+
+    >>> left_out("no label", 2), left_out("damaged file a.parquet", 1)
+    ('2 rows (no label)', 'all rows of the damaged file a.parquet')
+    """
+    return (
+        f"all rows of the {reason}" if reason.startswith(DAMAGED_FILE) else f"{plural(n, 'row')} ({reason})"
+    )
 
 
 def file_size(n: int) -> str:

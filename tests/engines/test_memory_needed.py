@@ -38,6 +38,13 @@ def test_what_is_no_size_is_refused(size: str) -> None:
     assert len(str(refused.value)) < 120
 
 
+def test_a_few_bytes_are_a_unit_that_was_forgotten() -> None:
+    with pytest.raises(UsageError, match=r"--memory 4 has no unit: write 4GB or 4MB\."):
+        bytes_of("4")
+    assert bytes_of(4) == 4
+    assert bytes_of("4000000000") == 4_000_000_000
+
+
 def test_files_that_were_read_do_not_count_as_used_memory_of_a_container(tmp_path: Path) -> None:
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.current").write_text("950000\n")

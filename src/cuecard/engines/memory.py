@@ -16,6 +16,8 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 #: The largest number before a unit: beyond any machine, and far from the largest number there is.
 _MOST = 1e24
+#: A smaller number without a unit is no number of bytes.
+_BYTES = 1_000_000
 #: Bytes of memory that an audit of everything takes for a byte of a file: texts, tokens, counts and what is made of
 #: them; measured on 550,000 pairs, rounded up.
 PER_BYTE = 25
@@ -45,12 +47,14 @@ def allow_open_files() -> None:
 
 
 def bytes_of(size: str | int | float) -> int:
-    """Return a size such as "4GB", "512 MiB" or a number of bytes.
+    """Return a size such as "4GB", "512 MiB" or a number of bytes; a text without a unit is none of few bytes.
 
     >>> bytes_of("4GB"), bytes_of("1.5 KiB"), bytes_of(10)
     (4000000000, 1536, 10)
     """
     match = _SIZE.fullmatch(str(size))
+    if match and isinstance(size, str) and not match[2] and 0 < float(match[1]) < _BYTES:
+        raise UsageError(f"--memory {size.strip()} has no unit: write {match[1]}GB or {match[1]}MB.")
     if match is None or not 0 < float(match[1]) <= _MOST:
         raise UsageError(f"--memory takes a size such as 4GB or 512MB, not {printable(str(size), 40)!r}.")
     number, unit, binary = float(match[1]), match[2].lower(), match[3]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from cuecard.engines.store import Summary, compact
 from cuecard.engines.stream import Stream, Summarise, surveyed, whole_table
 from cuecard.engines.sums import Sums, added, checkpoints, parted, put_checkpoint, reduced, sums_of
 from cuecard.engines.texts_on_ray import TextsOnRay
-from cuecard.errors import CueCardError, MissingExtraError
+from cuecard.errors import CueCardError
 from cuecard.stats.arrays import Ints
 
 #: Times that a task is done again where the machine that does it, or that has what it returned, is lost.
@@ -33,19 +32,6 @@ BRANCHES = 8
 CHECKPOINT = 60.0
 #: Parts by key that counts are merged in, at most.
 MOST_PARTS = 256
-
-
-def connect(address: str | None) -> Any:
-    """Return Ray, connected to the cluster at an address, or that of RAY_ADDRESS, or to a new one on this machine."""
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtraError("ray", "ray", "The engine 'ray'") from None
-    if not ray.is_initialized():
-        # Without an address, Ray would join any cluster that it finds on this machine, also one that has ended.
-        address = address or os.environ.get("RAY_ADDRESS") or "local"
-        ray.init(address=address, log_to_driver=False, include_dashboard=False)
-    return ray
 
 
 class OnRay:

@@ -33,6 +33,14 @@ class Store:
     """A folder with a folder for every stage and, in it, for every piece that is done."""
 
     folder: Path
+    #: Stages that an earlier run had begun.
+    found: frozenset[str] = frozenset()
+
+    @classmethod
+    def at(cls, folder: Path) -> Store:
+        """Return the store in a folder, with what an interrupted run has left there."""
+        found = {path.name for path in folder.iterdir() if not path.name.startswith(_STAGED)}
+        return cls(folder, frozenset(found))
 
     def has(self, stage: str, piece: int) -> bool:
         """Return whether a piece is done."""

@@ -97,7 +97,7 @@ class Stream:
             left = [i for i in numbers if i not in added_up]
         else:
             add = None
-        if len(left) < len(numbers) and (left or add):
+        if len(left) < len(numbers) and (left or add or stage in self.store.found):
             title += f" {RESUMES} {len(numbers) - len(left)} of {len(numbers)} parts)"
         with self._shown(title):
             if summarise != surveyed:
@@ -325,6 +325,14 @@ class Stream:
         if not data.grouped:
             return np.flatnonzero(wanted)
         return np.flatnonzero(wanted[data.example_codes]).astype(np.int64)
+
+    @cached_property
+    def split_sizes(self) -> dict[str, int]:
+        """The number of all examples of every split."""
+        data = self.without_units
+        splits = data.numbers["split"]
+        of_examples = splits.gather(data.first_rows[:-1]) if data.grouped else splits
+        return {str(split): n for split, n in of_examples.value_counts().iter_rows()}
 
     @cached_property
     def _in_memory(self) -> tuple[Ints, pl.DataFrame]:

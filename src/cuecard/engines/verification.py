@@ -45,12 +45,12 @@ def changes(stream: Stream) -> Iterator[tuple[str, Ints, Hashes]]:
     if n:
         bits = (max(n - 1, 0) // TEXTS).bit_length()
         reading = partial(_marked_texts, marks, bits)
-        stream.each(COMPARED, reading, title="Texts that share a hash")
+        stream.each(COMPARED, reading, title="Comparison of texts with equal hashes")
         shared = _compared(stream, shared, bits)
     if shared.is_empty():
         return
     apart = told_apart(shared, partial(_occurring, stream))
-    stream.each(CHANGED, partial(_changed, apart), title="Different texts that share a hash")
+    stream.each(CHANGED, partial(_changed, apart), title="Different texts with equal hashes")
     for table in stream.store.tables(CHANGED, "changed"):
         for (column,), own in table.partition_by("column", as_dict=True).items():
             yield str(column), own["row"].to_numpy(), own["new"].to_numpy()

@@ -7,11 +7,11 @@ from typing import Any
 
 from cuecard.analysis import Unit
 from cuecard.stats.p_values import SUPERSCRIPTS, format_p
-from cuecard.wording import MISSING, percent, plural, points
+from cuecard.wording import MISSING, left_out, percent, plural, points
 
 __all__ = [
-    "MISSING", "count", "decimal", "fine", "fine_percent", "in_unit", "is_number", "number", "percent", "plural",
-    "points", "power_of_ten", "probability",
+    "MISSING", "count", "decimal", "fine", "fine_percent", "in_unit", "is_number", "left_out", "number", "percent",
+    "plural", "points", "power_of_ten", "probability",
 ]  # fmt: skip
 
 

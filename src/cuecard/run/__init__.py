@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.experimenting import experiment
     from cuecard.run.finishing.describing import check_labels
+    from cuecard.run.in_parts.keeping import kept_until_written
     from cuecard.run.overlapping import overlap
     from cuecard.run.plan_results import Plan
     from cuecard.run.planning import plan
@@ -46,6 +47,7 @@ __all__ = [
     "hard_examples",
     "identical_pairs_file",
     "is_card",
+    "kept_until_written",
     "overlap",
     "parse_settings",
     "plan",

@@ -134,7 +134,7 @@ def test_what_needs_texts_in_memory_stays_on_the_sample_and_says_so(tmp_path, mo
     folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
     card = cc.audit(folder, only=("pair_graph",), memory="1KB", unlexicalized=True)
     assert card.sections["pair_graph"].sampled == {"train": SAMPLED}
-    assert f"a random sample of {SAMPLED} train examples" in card.dataset.notes[-1]
+    assert f"a random sample of {SAMPLED} training examples" in card.dataset.notes[-1]
     assert not PairGraphAudit(forest="paper").in_parts
     assert not PartialInput(learner=("linear",)).in_parts
 

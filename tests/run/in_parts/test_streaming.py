@@ -25,6 +25,7 @@ from cuecard.engines import stream as streaming
 from cuecard.errors import UsageError
 from cuecard.features import FAMILIES
 from cuecard.features.word import Words
+from cuecard.run import kept_until_written
 
 STREAMED = ("overview", "cues")
 
@@ -204,7 +205,8 @@ def test_what_cannot_be_gone_through_in_parts_says_on_how_many_examples_it_rests
     card = cc.audit(folder, only=("overview", "clusters"), memory="1KB")
     assert card.sections["clusters"].sampled == {"train": 300}
     assert card.sections["overview"].sampled == {}
-    assert "Clusters of meaning is about a random sample of 300 train examples" in card.dataset.notes[-1]
+    note = "Clusters of meaning and the table of examples rest on a random sample of 300 training examples;"
+    assert note in card.dataset.notes[-1]
     assert card.tables["examples"].height == 300
     other = cc.audit(folder, only=("clusters",), memory="1KB", seed=1)
     assert not other.tables["examples"]["example_id"].equals(card.tables["examples"]["example_id"])
@@ -263,6 +265,43 @@ def test_a_killed_audit_continues_with_the_part_it_had_reached(tmp_path, monkeyp
     assert "Counts of features (resumes after 3 of 5 parts)" in titles
     same_cards(card, cc.audit(load(folder), only=STREAMED))
     assert not list((tmp_path / "cache" / "stream").iterdir())  # done: nothing is left to continue
+
+
+def test_an_audit_that_is_interrupted_between_stages_says_where_it_resumes(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder = as_files(pairs(400), tmp_path / "files", files=2, groups=1)
+    titles: list[str] = []
+
+    def stopping(title: str):
+        titles.append(title)
+        if title.startswith("Copies") and len(titles) < 4:
+            raise KeyboardInterrupt
+        return nullcontext()
+
+    with pytest.raises(KeyboardInterrupt, match="continues"):
+        cc.audit(folder, only=("overview",), memory="1KB", progress=stopping)
+    assert not any("resumes" in title for title in titles)
+    titles.clear()
+    cc.audit(folder, only=("overview",), memory="1KB", progress=lambda t: titles.append(t) or nullcontext())
+    assert "Survey of all rows (resumes after 2 of 2 parts)" in titles
+
+
+def test_what_was_learned_is_kept_until_the_card_is_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder, kept = as_files(pairs(400), tmp_path / "files", files=2, groups=1), tmp_path / "cache" / "stream"
+
+    def stopped_before_the_card_is_written() -> None:
+        with kept_until_written():
+            cc.audit(folder, only=("overview",), memory="1KB")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="continues"):
+        stopped_before_the_card_is_written()
+    assert list(kept.iterdir())
+    with kept_until_written():
+        cc.audit(folder, only=("overview",), memory="1KB")
+        assert list(kept.iterdir())
+    assert not list(kept.iterdir())
 
 
 def test_a_bad_row_is_named_with_its_file_and_skipped_where_that_is_allowed(tmp_path):

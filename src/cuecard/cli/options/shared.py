@@ -92,7 +92,8 @@ MemoryOption = Annotated[
     option(
         "--memory",
         "SIZE",
-        "Memory to use at most, such as 4GB; a larger dataset is read in parts. Default: half of what is free.",
+        "Memory to use, such as 4GB (at least about 1GB is used); a larger dataset is read in parts. Default: half of "
+        "what is free.",
         panel=DATA,
     ),
 ]

@@ -115,7 +115,7 @@ def audit(
     from cuecard.cli.progress import training_bar
     from cuecard.cli.show import exit_if_failed, import_report_early
     from cuecard.run import audit as run_audit
-    from cuecard.run import parse_settings
+    from cuecard.run import kept_until_written, parse_settings
 
     output.check(out, dataset.inputs)
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
@@ -127,28 +127,29 @@ def audit(
     if out is not None:
         import_report_early()
 
-    card = run_audit(
-        dataset.unread(seed, when_loaded),
-        only=comma_list(only),
-        skip=comma_list(skip),
-        settings=parse_settings(of_sections, kinds),
-        progress=output.progress,
-        command=typed_command(),
-        **features.of_features,
-        **clusters.of_clusters,
-        **typed(
-            seed=seed or None,
-            weights=weights,
-            learner=names_of(learner),
-            learner_settings=of_models or None,
-            learner_condition=learner_condition,
-            sort=sort,
-            cache=False if no_cache else None,
-            engine=engine,
-            memory=memory,
-            address=address,
-            tell=(lambda title: training_bar(title, silent=output.silent)) if learner else None,
-        ),
-    )
-    output.show(card, out, sections=comma_list(only))
+    with kept_until_written():
+        card = run_audit(
+            dataset.unread(seed, when_loaded),
+            only=comma_list(only),
+            skip=comma_list(skip),
+            settings=parse_settings(of_sections, kinds),
+            progress=output.progress,
+            command=typed_command(),
+            **features.of_features,
+            **clusters.of_clusters,
+            **typed(
+                seed=seed or None,
+                weights=weights,
+                learner=names_of(learner),
+                learner_settings=of_models or None,
+                learner_condition=learner_condition,
+                sort=sort,
+                cache=False if no_cache else None,
+                engine=engine,
+                memory=memory,
+                address=address,
+                tell=(lambda title: training_bar(title, silent=output.silent)) if learner else None,
+            ),
+        )
+        output.show(card, out, sections=comma_list(only))
     exit_if_failed(card, "audit")

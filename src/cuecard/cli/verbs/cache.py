@@ -24,7 +24,7 @@ def show(output: Output) -> None:
     from cuecard.cache import cache_folder, kept_kinds
     from cuecard.wording import plural
 
-    kinds = kept_kinds()
+    kinds = [kind for kind in kept_kinds() if kind.entries]
     if output.json:
         from json import dumps
 

@@ -17,11 +17,10 @@ from cuecard.data.files.metadata import class_names
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable, stacked
 from cuecard.errors import InputError
+from cuecard.wording import DAMAGED_FILE
 
 #: Rows that are looked at together where only whole row groups matter.
 _ROWS_AT_A_TIME = 4096
-#: How the reason begins under which a file that cannot be opened is counted.
-DAMAGED_FILE = "damaged file"
 
 
 def parquet_parts(

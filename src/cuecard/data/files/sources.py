@@ -36,11 +36,10 @@ from cuecard.data.files.json_documents import read_splits
 from cuecard.data.files.paths import check_regular, shown
 from cuecard.data.files.raw import RawTable, stacked
 from cuecard.data.files.reading import OnError, parquet_table, parse, read_file
-from cuecard.data.files.row_groups import DAMAGED_FILE
 from cuecard.data.object_storage import local_path
 from cuecard.data.presets import Preset, split_preset
 from cuecard.errors import InputError, UsageError
-from cuecard.wording import listed
+from cuecard.wording import DAMAGED_FILE, listed
 
 #: A path, folder, glob, `hf:` or `preset:` name, or a polars, pandas or pyarrow table or list of dicts.
 Source: TypeAlias = Any

@@ -30,7 +30,7 @@ def limitations(card: Card) -> list[str]:
         if section.status != "done"
     ]
     said += [
-        f"Not audited: {numbers.plural(n, 'row')} ({display_text(reason, 200)})."
+        f"Not audited: {numbers.left_out(display_text(reason, 200), n)}."
         for reason, n in card.dataset.dropped.items()
         if n
     ]

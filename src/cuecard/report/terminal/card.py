@@ -77,7 +77,7 @@ def what_was_read(card: Card) -> list[str]:
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
     lines = [f"Task: {data.task}{f'. Columns: {columns}' if columns else ''}."]
-    lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
+    lines += [f"Left out: {numbers.left_out(reason, n)}." for reason, n in data.dropped.items() if n]
     where, in_parts, parts = card.provenance.engine.partition(", in ")
     if in_parts:
         lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}{_sampled(card)}.")
@@ -90,7 +90,10 @@ def _sampled(card: Card) -> str:
     titles = [display_text(section.title) for section in sections if section.sampled]
     if not sections:
         return ""
-    return f"; on a sample: {', '.join(titles)}" if titles else "; all sections are about all examples"
+    if titles:
+        return f"; on a sample: {', '.join(titles)}"
+    others = any(card.dataset.dropped.values())
+    return f"; all sections are about all {'other ' if others else ''}examples"
 
 
 def figures_line(figures: Sequence[KeyFigure]) -> RenderableType:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -12,15 +11,13 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from cuecard.analysis import Analysis, Result, TooLarge
-from cuecard.cache import cache_folder, code_key, content_key
 from cuecard.card.card import Card
 from cuecard.data import Scan, scan
 from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
 from cuecard.data.loading import Unread
-from cuecard.engines import Map, Store, Stream, locally
+from cuecard.engines import Map, Stream, locally
 from cuecard.engines.memory import (
     PER_BYTE,
-    allow_open_files,
     bytes_of,
     free_memory,
     memory_needed,
@@ -29,10 +26,10 @@ from cuecard.engines.memory import (
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.finishing.describing import check_labels
+from cuecard.run.in_parts.keeping import sees_all, store_of
 from cuecard.run.runner import Answer, Progress, answer, card_of, in_steps
 from cuecard.run.side_by_side import same_digits
 from cuecard.wording import listed, plural
-from cuecard.writing import locked
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -60,7 +57,8 @@ class Budget:
         """What does the pieces of a stage: this machine, or a cluster."""
         if self.engine == "local":
             return locally
-        from cuecard.engines.on_ray import OnRay, connect
+        from cuecard.engines.on_ray import OnRay
+        from cuecard.engines.ray_cluster import connect
 
         return OnRay(connect(self.address))
 
@@ -106,10 +104,6 @@ def does_not_fit(unread: Unread, selected: Sequence[Analysis], budget: Budget) -
             f"{max(size / 1e9, 0.1):.1f} GB): allow more with --memory, or leave the option out."
         )
     return not in_memory
-
-
-#: What is said where an audit in parts is interrupted and what it has learned is kept.
-CONTINUES = "interrupted; the same command continues after the parts that are done."
 
 
 def audit_in_pieces(
@@ -159,7 +153,7 @@ def audit_in_pieces(
             answers[i] = told
         told_in_order = [answers[i] for i in range(len(selected))]
         titles = [one.section.title for one in told_in_order if one.section.sampled]
-        notes = [] if whole else [_note(sampled, titles)]
+        notes = [] if whole else [_note(sampled, stream.split_sizes, titles)]
         card = card_of(data, told_in_order, rows=sample, command=command, notes=notes)
         card.provenance.engine = engine_of(scanned, budget)
         return card
@@ -168,11 +162,6 @@ def audit_in_pieces(
 def engine_of(scanned: Scan, budget: Budget) -> str:
     """Return where a dataset was gone through, and in how many parts, as the card says it."""
     return f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
-
-
-def sees_all(audit: Analysis) -> bool:
-    """Return whether an audit sees all examples of a dataset in pieces, with the options it has."""
-    return hasattr(audit, "run_stream") and bool(getattr(audit, "in_parts", True))
 
 
 def _fits(audit: Analysis, rows: int, budget: Budget) -> bool:
@@ -217,62 +206,18 @@ def _rows_of(scanned: Scan) -> int:
     return max(1, text_bytes([chunk.path]) // 300)
 
 
-def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
-    sizes = listed([f"{n:,} {split}" for split, n in sampled.items()])
+def _note(sampled: Mapping[str, int], sizes: Mapping[str, int], titles: list[str]) -> str:
+    parts = [
+        f"{'all' if n == sizes[split] else 'a random sample of'} {n:,} {_OF_SPLIT.get(split, split)} examples"
+        for split, n in sampled.items()
+    ]
+    on = f"on {listed(parts)}"
     if not titles:
-        return (
-            f"The table of examples lists a random sample of {sizes} examples, because the dataset does not fit in the "
-            "memory that is allowed; all sections are about all examples."
-        )
-    return (
-        f"The dataset does not fit in the memory that is allowed. {listed(titles)} "
-        f"{'is' if len(titles) == 1 else 'are'} about a random sample of {sizes} examples, and so is the table of "
-        "examples; the other sections are about all examples."
-    )
+        said = f"The table of examples rests {on}; all sections are about all examples."
+    else:
+        said = f"{listed([*titles, 'the table of examples'])} rest {on}; the other sections are about all examples."
+    return f"The dataset does not fit in the memory that is allowed. {said}"
 
 
-@contextmanager
-def store_of(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
-    """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
-    audits = [one for one in selected if sees_all(one)]
-    allow_open_files()
-    # The key has no code of families that a user or another package has written.
-    place = None if not cache or any(map(_has_foreign_code, audits)) else _kept(scanned, audits, seed)
-    if place is None:
-        with tempfile.TemporaryDirectory(prefix="cuecard-") as folder:
-            yield Store(Path(folder))
-        return
-    with locked(place):
-        store = Store(place)
-        try:
-            yield store
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(CONTINUES) from None
-        store.remove()
-
-
-def _has_foreign_code(audit: Analysis) -> bool:
-    """Return whether code that is not of this package counts features."""
-    families = audit.families() if hasattr(audit, "families") else ()
-    return any(not isinstance(name, str) for name in getattr(audit, "features", None) or ()) or any(
-        not type(family).__module__.startswith("cuecard.") for family in families
-    )
-
-
-def _kept(scanned: Scan, audits: Sequence[Analysis], seed: int) -> Path | None:
-    """Return the folder of the cache for these files and audits, None where it cannot be made."""
-    key = content_key(
-        {
-            "files": scanned.stamps(),
-            "reading": repr((scanned.rows, scanned.wishes, scanned.header, scanned.labels, scanned.report)),
-            "audits": [repr(one) for one in audits],
-            "seed": seed,
-            "code": code_key(),
-        }
-    )
-    place = cache_folder() / "stream" / key
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return place
+#: How examples of a split are called.
+_OF_SPLIT = {"train": "training", "dev": "development"}

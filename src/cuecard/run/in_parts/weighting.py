@@ -20,9 +20,8 @@ from cuecard.run.in_parts.auditing import (
     does_not_fit,
     engine_of,
     scan_within,
-    sees_all,
-    store_of,
 )
+from cuecard.run.in_parts.keeping import sees_all, store_of
 from cuecard.run.runner import Progress, answer, card_of, require_done
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
@@ -108,5 +107,6 @@ def _note(sampled: int) -> str:
     return (
         "The dataset does not fit in the memory that is allowed. Weights, effective sample size and the balance of the "
         "chosen features are about all training examples; strongest words, random n-grams and the repeated cue audit "
-        f"are about a random sample of {sampled:,} training examples, and so is the table of examples."
+        f"are about a random sample of {sampled:,} training examples, and so is the table of examples. Balance "
+        "on held-out examples is not measured."
     )
