@@ -32,27 +32,11 @@ def parts_of(
     header: str | None = None,
     groups: tuple[int, int] | None = None,
 ) -> Iterator[RawTable]:
-    """Yield the rows of a file, or of a saved dataset's folder, in tables of at most `rows` rows, structs as columns.
+    """Yield the rows of a file, or of a saved dataset's folder, in tables of at most `rows` rows, structs as they are.
 
     `columns` reads only these where the format can (parquet, Arrow); other formats yield all. `groups` reads the row
     groups of a parquet file from the first number up to the second.
     """
-    for table in parts_as_they_are(
-        path, rows=rows, on_error=on_error, columns=columns, header=header, groups=groups
-    ):
-        yield table.flat()
-
-
-def parts_as_they_are(
-    path: Path,
-    *,
-    rows: int,
-    on_error: OnError,
-    columns: list[str] | None = None,
-    header: str | None = None,
-    groups: tuple[int, int] | None = None,
-) -> Iterator[RawTable]:
-    """Yield what `parts_of` yields, structs as they are."""
     for table in _tables(path, rows, on_error, columns, header, groups):
         for start in range(0, table.frame.height, rows):
             if table.frame.height <= rows:

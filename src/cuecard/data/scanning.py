@@ -22,7 +22,7 @@ from cuecard.data.layout.scheme import Scheme, Wishes, columns_of, learn
 from cuecard.data.layout.shaping import shape
 from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.loading import ROW, dataset_name, load_report
-from cuecard.data.partitions import Chunk, chunks_of, parts_as_they_are, parts_of
+from cuecard.data.partitions import Chunk, chunks_of, parts_of
 from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
 from cuecard.stats.arrays import Ints
@@ -88,7 +88,7 @@ class Scan:
         return (table.flat() for table in self._tables(chunk))
 
     def _tables(self, chunk: Chunk, rows: int | None = None) -> Iterator[RawTable]:
-        return parts_as_they_are(
+        return parts_of(
             chunk.path,
             rows=rows or self.rows,
             on_error=self.wishes.on_error,
@@ -256,9 +256,9 @@ def _paths(train: Source, others: Mapping[str, Source | None]) -> dict[str, list
 def _head(paths: list[Path], rows: int, on_error: OnError, header: str | None) -> RawTable:
     """Return the first part of a split that has rows."""
     for path in paths:
-        for raw in parts_of(path, rows=rows, on_error=on_error, header=header):
-            if raw.frame.height:
-                return raw
+        for table in parts_of(path, rows=rows, on_error=on_error, header=header):
+            if table.frame.height:
+                return table.flat()
     raise InputError(f"{shown(paths[0])} has no rows: give a file with at least one row.")
 
 
@@ -272,7 +272,8 @@ def _label_values(
     wanted = None if "." in column else [column]
     values: set[str | None] = set()
     for path in paths:
-        for raw in parts_of(path, rows=rows, on_error=wishes.on_error, columns=wanted, header=header):
+        for table in parts_of(path, rows=rows, on_error=wishes.on_error, columns=wanted, header=header):
+            raw = table.flat()
             if column in raw.frame.columns:
                 values |= set(label_texts(raw.frame[column]).unique().to_list())
             elif raw.frame.height:
