@@ -321,8 +321,9 @@ class Analysis(Protocol):
     returns its measures, by which cards of an older schema are read.
 
     An audit with `run_stream(stream)` sees all examples of a dataset that is read in parts. `in_parts` may say that it
-    cannot with the parameters it has, and `row_bytes` how much memory it keeps of every row: where that is too much, it
-    sees a sample as all others do. Examples in its result are known by their number in `stream.data`.
+    cannot with the parameters it has, and `row_bytes` how much memory it keeps of every row (`choice_row_bytes` of one
+    that is a choice or a response): where that is too much, it sees a sample as all others do. Examples in its result
+    are known by their number in `stream.data`.
     """
 
     name: ClassVar[str]

@@ -73,9 +73,10 @@ def left_out(reason: str, n: int) -> str:
     >>> left_out("no label", 2), left_out("damaged file a.parquet", 1)
     ('2 rows (no label)', 'all rows of the damaged file a.parquet')
     """
-    return (
-        f"all rows of the {reason}" if reason.startswith(DAMAGED_FILE) else f"{plural(n, 'row')} ({reason})"
-    )
+    if not reason.startswith(DAMAGED_FILE):
+        return f"{plural(n, 'row')} ({reason})"
+    name = reason.removeprefix(DAMAGED_FILE)
+    return f"all rows of {'the' if n == 1 else f'{n:,}'} damaged {'file' if n == 1 else 'files'}{name}"
 
 
 def file_size(n: int) -> str:

@@ -42,6 +42,7 @@ def test_a_few_bytes_are_a_unit_that_was_forgotten() -> None:
     with pytest.raises(UsageError, match=r"--memory 4 has no unit: write 4GB or 4MB\."):
         bytes_of("4")
     assert bytes_of(4) == 4
+    assert bytes_of("900 b") == 900
     assert bytes_of("4000000000") == 4_000_000_000
 
 

@@ -23,6 +23,12 @@ def test_an_address_where_no_cluster_answers_is_refused_within_seconds():
     assert time.monotonic() - start < ANSWERS + 10  # importing Ray takes some of it
 
 
+def test_the_variable_is_named_where_the_address_stands_in_it(monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "a..b:6379")
+    with pytest.raises(UsageError, match=r"answers at a\.\.b:6379: .*correct RAY_ADDRESS, or leave it out"):
+        connect(None)
+
+
 def test_what_is_no_address_is_refused_in_one_sentence():
     with pytest.raises(UsageError, match=r"--address takes HOST:PORT of a Ray cluster, .* not 'nonsense'"):
         connect("nonsense")

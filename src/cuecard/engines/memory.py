@@ -13,7 +13,7 @@ from cuecard.data.files.paths import files_below
 from cuecard.errors import UsageError, printable
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)\s*", re.IGNORECASE)
 #: The largest number before a unit: beyond any machine, and far from the largest number there is.
 _MOST = 1e24
 #: A smaller number without a unit is no number of bytes.
@@ -53,7 +53,7 @@ def bytes_of(size: str | int | float) -> int:
     (4000000000, 1536, 10)
     """
     match = _SIZE.fullmatch(str(size))
-    if match and isinstance(size, str) and not match[2] and 0 < float(match[1]) < _BYTES:
+    if match and isinstance(size, str) and not match[2] and not match[4] and 0 < float(match[1]) < _BYTES:
         raise UsageError(f"--memory {size.strip()} has no unit: write {match[1]}GB or {match[1]}MB.")
     if match is None or not 0 < float(match[1]) <= _MOST:
         raise UsageError(f"--memory takes a size such as 4GB or 512MB, not {printable(str(size), 40)!r}.")

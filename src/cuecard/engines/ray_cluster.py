@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cuecard.data.files.guard import reason
-from cuecard.errors import MissingExtraError, UsageError, printable
+from cuecard.errors import InputError, MissingExtraError, UsageError, printable
 
 #: Seconds within which a cluster has to answer.
 ANSWERS = 5.0
@@ -25,36 +25,41 @@ def connect(address: str | None) -> Any:
         raise MissingExtraError("ray", "ray", "The engine 'ray'") from None
     if not ray.is_initialized():
         # Without an address, Ray would join any cluster that it finds on this machine, also one that has ended.
+        source = "--address" if address else "RAY_ADDRESS"
         address = address or os.environ.get("RAY_ADDRESS") or "local"
-        _check_answers(address)
+        _check_answers(address, source)
         with _without_remarks():
             try:
                 ray.init(
                     address=address, log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR
                 )
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except Exception as error:  # Ray raises nothing narrower
+                if address == "local":
+                    raise InputError(
+                        f"Ray cannot start on this machine ({reason(error)}): try again, or leave out --engine ray."
+                    ) from None
                 raise UsageError(
-                    f"The Ray cluster at {address} cannot be joined ({reason(error)}): check --address, or leave it "
+                    f"The Ray cluster at {address} cannot be joined ({reason(error)}): check {source}, or leave it "
                     "out to start a cluster on this machine."
                 ) from None
     return ray
 
 
-def _check_answers(address: str) -> None:
+def _check_answers(address: str, source: str) -> None:
     """Raise unless something answers at an address that names a port: Ray would try for minutes."""
     place = re.fullmatch(r"(?:ray://)?\[?([^\]/]+?)\]?:(\d+)", address)
     if place is None:
         if address in ("local", "auto"):
             return
         raise UsageError(
-            f"--address takes HOST:PORT of a Ray cluster, such as 10.0.0.1:6379, not {printable(address, 60)!r}."
+            f"{source} takes HOST:PORT of a Ray cluster, such as 10.0.0.1:6379, not {printable(address, 60)!r}."
         )
     try:
         socket.create_connection((place[1], int(place[2])), timeout=ANSWERS).close()
-    except (OSError, OverflowError):
+    except (OSError, OverflowError, ValueError):  # nobody there, no such port, no such name
         raise UsageError(
-            f"No Ray cluster answers at {address}: start one with `ray start --head`, correct --address, or leave it "
-            "out to start a cluster on this machine."
+            f"No Ray cluster answers at {printable(address, 60)}: start one with `ray start --head`, correct "
+            f"{source}, or leave it out to start a cluster on this machine."
         ) from None
 
 

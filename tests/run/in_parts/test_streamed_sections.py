@@ -104,7 +104,7 @@ def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
     )
     documents = [json.loads(content(one)) for one in (card, expected)]
     note = documents[0]["dataset"]["notes"].pop()
-    assert note.startswith("The table of examples lists a random sample")
+    assert "The table of examples rests on a random sample of" in note
     assert documents[0] == documents[1]
     for table in (name for section in SECTIONS for name in expected.sections[section].tables):
         assert_frame_equal(card.tables[table], expected.tables[table], check_exact=True)
@@ -151,6 +151,48 @@ def test_a_section_that_keeps_more_of_every_row_than_memory_allows_takes_the_sam
         assert card.sections["overview"].sampled == {}
 
 
+def test_choices_keep_more_of_every_row_than_pairs(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    folder = as_files(choices(), tmp_path / "files", files=1, groups=2)
+    rows = len(load(folder))
+    for least, sampled in ((0, {}), (1, {"train": SAMPLED})):
+        needed = rows * PartialInput.choice_row_bytes
+        monkeypatch.setattr("cuecard.run.in_parts.auditing.LEAST_MEMORY", needed - least)
+        card = cc.audit(folder, only=("partial_input",), memory="1KB")
+        assert card.sections["partial_input"].sampled == sampled
+
+
+def test_a_whole_test_set_is_no_random_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    table = pairs(300)
+    (tmp_path / "files").mkdir()
+    table.write_parquet(tmp_path / "files" / "train.parquet")
+    table[: SAMPLED - 5].write_parquet(tmp_path / "test.parquet")
+    card = cc.audit(
+        tmp_path / "files", test=tmp_path / "test.parquet", only=("overview", "clusters"), memory="1KB"
+    )
+    said = f"rest on a random sample of {SAMPLED} training examples and all {SAMPLED - 5} test examples;"
+    assert said in card.dataset.notes[-1]
+
+
+def test_durations_are_slices():
+    n = 60
+    table = pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(n)],
+            "position": pl.Series([0] * n, dtype=pl.Int32),
+            "split": ["train"] * n,
+            "premise": [f"one {i}" for i in range(n)],
+            "hypothesis": [f"two {i}" for i in range(n)],
+            "label": pl.Series(["a", "b"] * (n // 2), dtype=pl.Enum(["a", "b"])),
+            "took": pl.Series([i % 3 for i in range(n)]).cast(pl.Duration("ms")),
+        }
+    )
+    [column] = slice_columns(Examples(Instances(table, "pair", ("a", "b"))))
+    assert column.name == "took"
+    assert column.n_unique() == 3
+
+
 def test_a_pair_graph_of_too_many_features_that_differ_takes_the_sample(tmp_path, monkeypatch):
     monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
     monkeypatch.setattr("cuecard.audits.pair_graph.audit.CELL_BYTES", 10**9)
@@ -158,7 +200,7 @@ def test_a_pair_graph_of_too_many_features_that_differ_takes_the_sample(tmp_path
     card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
     assert card.sections["pair_graph"].sampled == {"train": SAMPLED}
     assert card.sections["overview"].sampled == {}
-    assert "Pair graph is about a random sample" in card.dataset.notes[-1]
+    assert "Pair graph and the table of examples rest on a random sample" in card.dataset.notes[-1]
 
 
 @pytest.mark.parametrize("seed", range(12))

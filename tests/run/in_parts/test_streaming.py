@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from cuecard.errors import UsageError
 from cuecard.features import FAMILIES
 from cuecard.features.word import Words
 from cuecard.run import kept_until_written
+from cuecard.writing import locked
 
 STREAMED = ("overview", "cues")
 
@@ -300,8 +301,21 @@ def test_what_was_learned_is_kept_until_the_card_is_written(tmp_path, monkeypatc
     assert list(kept.iterdir())
     with kept_until_written():
         cc.audit(folder, only=("overview",), memory="1KB")
-        assert list(kept.iterdir())
+        [store] = [path for path in kept.iterdir() if path.is_dir()]
+        with locked(store):
+            assert store.is_dir()
     assert not list(kept.iterdir())
+
+
+def test_a_run_that_uses_what_was_learned_by_another_one_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder, kept = as_files(pairs(400), tmp_path / "files", files=2, groups=1), tmp_path / "cache" / "stream"
+    with ExitStack() as other:
+        with kept_until_written():
+            cc.audit(folder, only=("overview",), memory="1KB")
+            [store] = [path for path in kept.iterdir() if path.is_dir()]
+            other.enter_context(locked(store))
+        assert store.is_dir()
 
 
 def test_a_bad_row_is_named_with_its_file_and_skipped_where_that_is_allowed(tmp_path):

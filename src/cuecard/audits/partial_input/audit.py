@@ -66,6 +66,9 @@ BLIND_TRAIN = 20_000
 #: Memory that another example takes where texts, guesses and all numbers of examples stay on disk: sums of units and
 #: ranks, and features and models that still grow. It is 36 to 46 bytes from 550,000 to 5,500,000 pairs; rounded up.
 ROW_BYTES = 70
+#: The same for a row that is a choice or a response: 146 bytes from 400,000 to 800,000 examples of four choices;
+#: rounded up.
+CHOICE_ROW_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ class PartialInput:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
     row_bytes: ClassVar[int] = ROW_BYTES
+    choice_row_bytes: ClassVar[int] = CHOICE_ROW_BYTES
     measured = staticmethod(partial_measures)
 
     tokens: str | None = None

@@ -30,6 +30,8 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
     for column in table:
         if column.name in without or column.dtype.is_nested() or column.dtype.is_float():
             continue
+        if column.dtype == pl.Duration:  # it has no text of its own
+            column = column.to_physical()
         values = column.gather(starts) if data.grouped else column
         if not 2 <= values.n_unique() <= MOST_VALUES:
             continue

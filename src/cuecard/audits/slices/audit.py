@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.partial_input.audit import ROW_BYTES
+from cuecard.audits.partial_input.audit import CHOICE_ROW_BYTES, ROW_BYTES
 from cuecard.audits.partial_input.baselines.battery import Battery, blind_battery
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, codes_of, names_of, slice_columns
@@ -53,6 +53,7 @@ class Slices:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
     row_bytes: ClassVar[int] = ROW_BYTES
+    choice_row_bytes: ClassVar[int] = CHOICE_ROW_BYTES
     measured = staticmethod(slice_measures)
 
     learned: bool = True

@@ -106,7 +106,12 @@ def audit(
     ] = None,
     address: Annotated[
         str | None,
-        option("--address", "HOST:PORT", "Ray cluster to run on. Default: one on this machine.", panel=DATA),
+        option(
+            "--address",
+            "HOST:PORT",
+            "Ray cluster to run on. Default: RAY_ADDRESS, or one on this machine.",
+            panel=DATA,
+        ),
     ] = None,
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""

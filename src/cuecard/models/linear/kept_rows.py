@@ -171,7 +171,8 @@ class KeptRows(RowFigures):
         return replace(self, first_row=firsts, chosen=rows)
 
     def pieces(self) -> Iterator[tuple[RowFigures, slice]]:
-        """Yield parts of the rows with whole examples, each with where it is."""
+        """Yield parts of the rows with whole examples, each with where it is; chosen rows have no such parts."""
+        assert self.chosen is None
         for start in range(0, len(self.first_row) - 1, AT_A_TIME):
             first, last = (
                 self.first_row[start],

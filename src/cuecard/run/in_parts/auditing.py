@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Analysis, Result, TooLarge
 from cuecard.card.card import Card
-from cuecard.data import Scan, scan
+from cuecard.data import Instances, Scan, scan
 from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
 from cuecard.data.loading import Unread
 from cuecard.engines import Map, Stream, locally
@@ -101,7 +101,8 @@ def does_not_fit(unread: Unread, selected: Sequence[Analysis], budget: Budget) -
     if in_memory and (budget.chosen or must):
         raise UsageError(
             f"{listed(in_memory)} {'needs' if len(in_memory) == 1 else 'need'} the whole dataset in memory (about "
-            f"{max(size / 1e9, 0.1):.1f} GB): allow more with --memory, or leave the option out."
+            f"{max(size / 1e9, 0.1):.1f} GB): {'leave out --engine ray' if must else 'allow more with --memory'}, or "
+            "leave the option out."
         )
     return not in_memory
 
@@ -135,7 +136,7 @@ def audit_in_pieces(
         too_large: list[Any] = []
         # Those that declare `parallel` come first, as in memory: what one of them learned, another one may use.
         for i, one in sorted(enumerate(selected), key=lambda item: not getattr(item[1], "parallel", False)):
-            streams = sees_all(one) and _fits(one, len(data), budget)
+            streams = sees_all(one) and _fits(one, data, budget)
 
             def run(one: Any = one, streams: bool = streams) -> Result:
                 if streams:
@@ -164,9 +165,11 @@ def engine_of(scanned: Scan, budget: Budget) -> str:
     return f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
 
 
-def _fits(audit: Analysis, rows: int, budget: Budget) -> bool:
+def _fits(audit: Analysis, data: Instances, budget: Budget) -> bool:
     """Return whether what an audit keeps of all rows fits in the memory that is allowed."""
-    return rows * int(getattr(audit, "row_bytes", 0)) <= max(budget.memory, LEAST_MEMORY)
+    of_row = int(getattr(audit, "row_bytes", 0))
+    of_row = int(getattr(audit, "choice_row_bytes", of_row)) if data.grouped else of_row
+    return len(data) * of_row <= max(budget.memory, LEAST_MEMORY)
 
 
 def _with_sampled_examples(result: Result, stream: Stream) -> Result:
@@ -207,11 +210,11 @@ def _rows_of(scanned: Scan) -> int:
 
 
 def _note(sampled: Mapping[str, int], sizes: Mapping[str, int], titles: list[str]) -> str:
-    parts = [
-        f"{'all' if n == sizes[split] else 'a random sample of'} {n:,} {_OF_SPLIT.get(split, split)} examples"
-        for split, n in sampled.items()
-    ]
-    on = f"on {listed(parts)}"
+    drawn, whole = (
+        listed([f"{n:,} {_OF_SPLIT.get(s, s)}" for s, n in sampled.items() if (n == sizes[s]) is all_of_them])
+        for all_of_them in (False, True)
+    )
+    on = f"on a random sample of {drawn} examples" + (f" and all {whole} examples" if whole else "")
     if not titles:
         said = f"The table of examples rests {on}; all sections are about all examples."
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from cuecard.cache import cache_folder, code_key, content_key
 from cuecard.data import Scan
 from cuecard.engines import Store
 from cuecard.engines.memory import allow_open_files
+from cuecard.errors import InputError
 from cuecard.writing import locked
 
 #: What is said where an audit in parts is interrupted and what it has learned is kept.
@@ -33,7 +34,7 @@ def kept_until_written() -> Iterator[None]:
     finally:
         _waiting.reset(token)
     for store in stores:
-        with locked(store.folder):
+        with suppress(InputError), locked(store.folder, patience=0):  # another run that uses it removes it
             store.remove()
 
 

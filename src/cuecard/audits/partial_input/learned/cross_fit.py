@@ -250,7 +250,11 @@ def trainer(
         workers = min(workers, MOST_FITS)
     draws = Draws(seed, len(examples) if max_train is None else max_train)
     with ThreadPoolExecutor(workers) as pool:
-        yield Trainer(examples, pool, draws, strength, max_train, seed)
+        try:
+            yield Trainer(examples, pool, draws, strength, max_train, seed)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what waits is not begun
+            raise
 
 
 def doubling(end: int) -> list[tuple[int, int]]:

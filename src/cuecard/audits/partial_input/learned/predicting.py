@@ -43,10 +43,10 @@ def _predict(matrix: Features, examples: Examples, part: Ints, some: slice, asks
     if not any(len(places) for _, places in chosen):
         return
     parts = parts_of(matrix, examples.rows(part))
-    starts = np.cumsum(examples.options[part]) if examples.grouped else None
+    ends = np.cumsum(examples.options[part]) if examples.grouped else None
     for ask, places in chosen:
         if len(places):
-            ask.write(some, _guesses(ask.scorer.result(), parts, examples, part, places, starts))
+            ask.write(some, _guesses(ask.scorer.result(), parts, examples, part, places, ends))
 
 
 def _guesses(
