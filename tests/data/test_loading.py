@@ -207,7 +207,7 @@ def test_missing_texts_are_empty_and_noted():
     data = load(pl.DataFrame({"text": ["a", None], "label": ["x", "y"]}))
     assert data.table["hypothesis"].to_list() == ["a", ""]
     assert data.report.notes == (
-        "Column 'text' of the given table is empty in 1 rows; they are read as empty text.",
+        "Column 'text' of the given table is empty in 1 row; it is read as empty text.",
     )
 
 

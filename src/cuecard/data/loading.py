@@ -219,7 +219,7 @@ def _instances(
     schemes = learn(raws, roles, wishes)
     shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
     for split, raw in raws.items():
-        check_skipped(shaped[split].dropped, raw.n_read, max_skipped, raw.where)
+        check_skipped(shaped[split].dropped, raw.n_read, max_skipped, raw.where, len(raw.files))
     shaped = _with_rows(shaped, raws, named)
     files = {split: raw.files for split, raw in raws.items()}
     return Instances(

@@ -168,9 +168,9 @@ class Scan:
 
     def check_skipped(self, split: str, dropped: Mapping[str, int], n_read: int) -> None:
         """Raise if more rows of a split were skipped than are allowed."""
-        check_skipped(
-            dropped, n_read, self.max_skipped, named_files([shown(path) for path in self.paths[split]])
-        )
+        paths = self.paths[split]
+        where = named_files([shown(path) for path in paths])
+        check_skipped(dropped, n_read, self.max_skipped, where, len(paths))
 
 
 def scan(

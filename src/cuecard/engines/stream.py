@@ -98,7 +98,8 @@ class Stream:
         else:
             add = None
         if len(left) < len(numbers) and (left or add or stage in self.store.found):
-            title += f" {RESUMES} {len(numbers) - len(left)} of {len(numbers)} parts)"
+            done = len(numbers) - len(left)
+            title += f" {RESUMES} {f'{done} of {len(numbers)}' if left else f'all {done}'} parts)"
         with self._shown(title):
             if summarise != surveyed:
                 self.first_rows  # noqa: B018  read here, where the store is

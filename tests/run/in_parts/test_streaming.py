@@ -284,7 +284,7 @@ def test_an_audit_that_is_interrupted_between_stages_says_where_it_resumes(tmp_p
     assert not any("resumes" in title for title in titles)
     titles.clear()
     cc.audit(folder, only=("overview",), memory="1KB", progress=lambda t: titles.append(t) or nullcontext())
-    assert "Survey of all rows (resumes after 2 of 2 parts)" in titles
+    assert "Survey of all rows (resumes after all 2 parts)" in titles
 
 
 def test_what_was_learned_is_kept_until_the_card_is_written(tmp_path, monkeypatch):
@@ -353,6 +353,27 @@ def test_a_damaged_row_group_and_a_damaged_file_are_named_and_left_out_where_tha
     for read in (partial(load, folder, **allowed), lambda: cc.audit(Unread(folder, allowed), memory="1KB")):
         with pytest.raises(cc.CueCardError):
             read()
+
+
+def test_files_of_which_most_cannot_be_opened_are_no_dataset(tmp_path):
+    folder = as_files(pairs(600), tmp_path / "files", files=3, groups=1)
+    for name in ("01", "02"):
+        (folder / f"{name}.parquet").write_bytes((folder / f"{name}.parquet").read_bytes()[:2_000])
+    said = r"2 of the 3 files .*00\.parquet.* cannot be opened: copy or export them again, or name the others"
+    allowed = {"on_error": "skip"}
+    for read in (partial(load, folder, **allowed), lambda: cc.audit(Unread(folder, allowed), memory="1KB")):
+        with pytest.raises(cc.CueCardError, match=said):
+            read()
+
+
+def test_a_row_without_an_id_repeats_none_of_another_row(tmp_path):
+    table = pairs(300).with_columns(id=pl.int_range(2, pl.len() + 2).cast(pl.String))
+    table = table.with_columns(id=pl.when(pl.int_range(pl.len()) == 30).then(None).otherwise("id"))
+    folder = as_files(table, tmp_path / "files", files=3, groups=1)
+    card = cc.audit(folder, only=("overview",), memory="1KB")
+    assert card.dataset.dropped == {}
+    same_cards(card, cc.audit(load(folder), only=("overview",)), ("overview",))
+    assert "row 31" in card.tables["examples"]["example_id"]
 
 
 def test_a_file_without_rows_and_one_without_labels_change_nothing(tmp_path, monkeypatch):

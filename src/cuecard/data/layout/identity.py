@@ -40,7 +40,7 @@ def ids_of(
     start: int = 0,
     unlabelled: Callable[[], pl.Series | None] = lambda: None,
 ) -> Ids:
-    """Return the ids of all rows; a row whose id is missing is called by its number.
+    """Return the ids of all rows; a row whose id is missing is called by its number, as in "row 31".
 
     Rows without a label are left out later, so that they repeat no id. A recognised column names groups where most
     rows share their value, or where it is called after a group.
@@ -49,7 +49,8 @@ def ids_of(
         return Ids(row_numbers(raw, start))
     values = label_texts(raw.frame[column]).alias("example_id")
     if values.null_count():
-        values = pl.select(pl.coalesce(values, row_numbers(raw, start))).to_series().alias("example_id")
+        numbers = pl.format("row {}", row_numbers(raw, start))  # no id that another row has
+        values = pl.select(pl.coalesce(values, numbers)).to_series().alias("example_id")
     if values.n_unique() == len(values):
         return Ids(values)
     left_out = unlabelled()

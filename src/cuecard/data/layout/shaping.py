@@ -24,7 +24,7 @@ from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
 from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
-from cuecard.wording import listed
+from cuecard.wording import listed, plural
 
 #: Reasons for leaving a row out that are no fault of the row.
 NO_FAULT = ("missing label", "missing answer", "missing winner", "tie", SINGLE)
@@ -84,7 +84,8 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
 
 def empty_note(column: str, where: str, n: int) -> str:
     """Return what the user is told about rows without a text."""
-    return f"Column {column!r} of {where} is empty in {n:,} rows; they are read as empty text."
+    are = "it is" if n == 1 else "they are"
+    return f"Column {column!r} of {where} is empty in {plural(n, 'row')}; {are} read as empty text."
 
 
 def group_note(column: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cuecard.data.layout.shaping import NO_FAULT
 from cuecard.errors import InputError, UsageError
+from cuecard.wording import DAMAGED_FILE
 
 #: Share of a split's rows that may be skipped; more of them are a misread file, not a few bad rows.
 MAX_SKIPPED = 0.05
@@ -28,8 +29,17 @@ def refuse_shared_files(files: Mapping[str, Sequence[str]]) -> None:
                 )
 
 
-def check_skipped(dropped: Mapping[str, int], n_read: int, most: float, where: str) -> None:
-    """Raise if more rows of a split were skipped than are allowed; rows without a label are not skipped."""
+def check_skipped(dropped: Mapping[str, int], n_read: int, most: float, where: str, files: int) -> None:
+    """Raise if more rows of a split were skipped than are allowed; rows without a label are not skipped.
+
+    How many rows a file has that cannot be opened, nobody knows: it counts as one, but most files must be readable.
+    """
+    damaged = sum(n for reason, n in dropped.items() if reason.startswith(DAMAGED_FILE))
+    if 2 * damaged > files:
+        raise InputError(
+            f"{damaged:,} of the {files:,} files {where} cannot be opened: copy or export them again, or name the "
+            "others."
+        )
     bad = {reason: n for reason, n in dropped.items() if reason not in NO_FAULT}
     skipped = sum(bad.values())
     allowed = most * n_read if most < 1 else most

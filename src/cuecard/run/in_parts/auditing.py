@@ -67,6 +67,8 @@ def budget_of(memory: str | int | None, engine: str, address: str | None = None)
     """Return the memory that an audit may take: what the user allows, or half of what is free."""
     if engine not in ENGINES:
         raise unknown_name("engine", engine, list(ENGINES))
+    if address is not None and not address.strip():
+        raise UsageError("--address is empty: name HOST:PORT of a Ray cluster, or leave it out.")
     if address is not None and engine != "ray":
         raise UsageError("--address is that of a Ray cluster: add --engine ray.")
     if memory is None:
