@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-#: What the title of a step has where an interrupted run goes on.
+#: What the title of a step has where an interrupted run continues.
 RESUMES = "(resumes after"
 #: How the reason begins under which a file is counted that cannot be opened.
 DAMAGED_FILE = "damaged file"

@@ -38,7 +38,7 @@ def _tell_program(title: str) -> None:
 def stage(title: str, *, silent: bool) -> Iterator[None]:
     """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal.
 
-    That an interrupted run goes on is said in a line that stays, in a log as well.
+    That an interrupted run continues is said in a line that stays, in a log as well.
 
     Stages that run at the same time, or one within another, have their bars below each other.
     A step that took long the last time also shows the time left. A program that runs the command reads the stages from

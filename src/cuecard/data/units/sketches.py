@@ -165,7 +165,7 @@ def _folded_into(free: deque[Hashes], texts: pl.Series, signs: Bools) -> tuple[H
 
 
 def _width(texts: pl.Series, count: int) -> int:
-    """Return how many times 64 bits tell most of so many texts apart."""
+    """Return how many times 64 bits tell most of `count` texts apart."""
     size = int(texts.str.len_bytes().sum() or 0) / BYTES_PER_WORD / max(count, 1)
     width = 1
     while width < min(size / WORDS_PER_64_BITS, 64):

@@ -80,18 +80,15 @@ def what_was_read(card: Card) -> list[str]:
     lines += [f"Left out: {numbers.left_out(reason, n)}." for reason, n in data.dropped.items() if n]
     where, in_parts, parts = card.provenance.engine.partition(", in ")
     if in_parts:
-        lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}{_sampled(card)}.")
+        lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}{_about_all(card)}.")
     return [*lines, *data.notes]
 
 
-def _sampled(card: Card) -> str:
-    """Return which sections about the data rest on a sample; weights are always of all examples."""
+def _about_all(card: Card) -> str:
+    """Return that all sections about the data see all examples; where one does not, a note says so."""
     sections = [section for section in card.sections.values() if section.about == "data"]
-    titles = [display_text(section.title) for section in sections if section.sampled]
-    if not sections:
+    if not sections or any(section.sampled for section in sections):
         return ""
-    if titles:
-        return f"; on a sample: {', '.join(titles)}"
     others = any(card.dataset.dropped.values())
     return f"; all sections are about all {'other ' if others else ''}examples"
 

@@ -66,7 +66,7 @@ def strength_given_group(
 
 
 def shares_of_units(sizes: Ints, n: int) -> Floats:
-    """Return what each instance counts where its unit has so many instances: one part of one, rounded to binary digits.
+    """Return what each instance counts in a unit of this size: one part of one, rounded to binary digits.
 
     With the digits that n instances leave, sums of these are exact: they do not depend on the order of the instances,
     or on the parts in which they are added up.

@@ -32,7 +32,7 @@ class ItemResponse:
 
 
 def item_response(correct: npt.ArrayLike) -> ItemResponse:
-    """Fit P(model m is right on example i) = logistic(a_i · θ_m + d_i) to models × examples of right and wrong answers.
+    """Fit P(model m answers example i correctly) = logistic(a_i · θ_m + d_i) to a table of models × examples.
 
     Abilities and examples are fitted in turn by Newton steps with weak normal priors, which keep examples that all or
     none solve finite. Abilities are scaled to mean 0 and standard deviation 1.
