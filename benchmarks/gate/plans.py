@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import cuecard as cc
+from cuecard import wording
 from cuecard.remedies.plan import METHODS, without
-from cuecard.report import numbers
 from cuecard.run import Plan
 
 #: Dataset, training file, goal.
@@ -52,15 +52,15 @@ def _at_random(data: cc.Instances, plan: Plan) -> str:
 def _row(plan: Plan) -> str:
     [goal] = plan.goals
     unit = goal.before.unit
-    verified = numbers.in_unit(goal.verified.value, unit)
+    verified = wording.in_unit(goal.verified.value, unit)
     if goal.verified.low is not None and unit != "count":
-        low, high = (numbers.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
+        low, high = (wording.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
         verified += f" ({low} to {high})"
     name = plan.method if plan.kind == "drop" else f"{plan.method}, {plan.kind}"
-    share = numbers.percent(plan.changed / plan.examples)
-    values = (numbers.in_unit(goal.before.value, unit), numbers.in_unit(goal.predicted, unit), verified)
+    share = wording.percent(plan.changed / plan.examples)
+    values = (wording.in_unit(goal.before.value, unit), wording.in_unit(goal.predicted, unit), verified)
     reached = "yes" if plan.reached else "no"
-    size = f"{numbers.count(plan.changed)} of {numbers.count(plan.examples)} ({share})"
+    size = f"{wording.count(plan.changed)} of {wording.count(plan.examples)} ({share})"
     return f"| {' | '.join((name, size, *values, reached))} |"
 
 

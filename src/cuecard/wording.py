@@ -1,9 +1,11 @@
-"""How numbers are said to people; files keep them unrounded."""
+"""Number and text formatting for people; files keep numbers unrounded."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from typing import TypeGuard
 
 #: What the title of a step has where an interrupted run continues.
 RESUMES = "(resumes after"
@@ -31,6 +33,14 @@ _HOLDS = {
 }
 
 
+# Control characters would reach the terminal, and direction marks would reorder the sentence around the text:
+# both are shown by name instead.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_SPACE = re.compile(r"[^\S\u00a0]+")
+
+
 def percent(fraction: float | None, digits: int = 1) -> str:
     """Return a fraction as a percentage: 0.8135 is 81.4 %; a tiny one is "<0.1 %", not 0."""
     if fraction is None or not math.isfinite(fraction):
@@ -51,6 +61,90 @@ def points(difference: float | None) -> str:
         return MISSING
     rounded = round(100 * difference, 1)
     return f"{rounded:+z.1f}".replace("-", "−") if rounded else "0.0"
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number (a truth value is none)."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with thousands separated: 12,345."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return f"{round(value):,}"
+
+
+def fine_percent(value: float | None) -> str:
+    """Return a percentage with two decimals, for numbers that are compared with published ones: 55.53 %."""
+    return percent(value, 2)
+
+
+def number(value: float | None) -> str:
+    """Return a number with three significant digits, whole numbers whole: 2.74, 0.0312, 1,234."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == round(value) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    if abs(value) < 1e-4:
+        return power_of_ten(math.log10(abs(value)), negative=value < 0)
+    return f"{value:.3g}"
+
+
+def decimal(value: float | None) -> str:
+    """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:z,.2f}"
+
+
+def fine(value: float | None) -> str:
+    """Return a number with three decimals, for values far below 1: 0.004, 0.193."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:z,.3f}"
+
+
+def probability(value: float | None, log10: float | None = None) -> str:
+    """Return a p- or q-value; its logarithm tells values that a float cannot hold: 0.012, 3.1×10⁻³²¹."""
+    if log10 is None:
+        if value is None or not math.isfinite(value):
+            return MISSING
+        if value <= 0:
+            return "<10⁻³⁰⁰"
+        log10 = math.log10(value)
+    if not math.isfinite(log10):
+        return MISSING
+    from cuecard.stats.p_values import format_p  # numpy is loaded where a p-value is written
+
+    return format_p(min(log10, 0.0))
+
+
+def power_of_ten(log10: float, *, negative: bool = False) -> str:
+    """Return a number given by its logarithm in scientific notation: 4×10⁻³²."""
+    from cuecard.stats.p_values import SUPERSCRIPTS
+
+    exponent = math.floor(log10)
+    digit = round(10 ** (log10 - exponent))
+    if digit == 10:
+        digit, exponent = 1, exponent + 1
+    return f"{'-' if negative else ''}{digit}×10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
+def in_unit(value: float | None, unit: str) -> str:
+    """Return the value of a measure or a finding as people read its unit: 64.6 %, +30.3, 12,345, 4×10⁻³²."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if unit == "p":
+        return probability(None, value)
+    if unit == "share":
+        return percent(value)
+    if unit == "points":
+        return points(value)
+    return count(value) if unit == "count" else number(value)
+
+
+def display_text(text: object, limit: int = 600) -> str:
+    """Return a text on one line, invisible characters named, cut after `limit` characters."""
+    one_line = _SPACE.sub(" ", str(text).encode("utf-8", "replace").decode("utf-8")).strip()
+    visible = _INVISIBLE.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", one_line)
+    return visible if len(visible) <= limit else visible[: limit - 1].rstrip() + "…"
 
 
 def of_responses(words: str, task: str) -> str:

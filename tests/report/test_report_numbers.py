@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import cuecard
-from cuecard.report import numbers
+from cuecard import wording
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -23,7 +23,7 @@ NBSP = "\N{NO-BREAK SPACE}"
     ],
 )
 def test_a_rate_is_never_rounded_to_certainty(fraction: float | None, written: str) -> None:
-    assert numbers.percent(fraction) == written.replace(" ", NBSP)
+    assert wording.percent(fraction) == written.replace(" ", NBSP)
 
 
 @pytest.mark.parametrize(
@@ -38,30 +38,30 @@ def test_a_rate_is_never_rounded_to_certainty(fraction: float | None, written: s
     ],
 )
 def test_a_number_has_three_digits_that_matter(value: float, written: str) -> None:
-    assert numbers.number(value) == written
+    assert wording.number(value) == written
 
 
 def test_a_probability_too_small_for_a_float_is_told_by_its_logarithm() -> None:
-    assert numbers.probability(0.0, -412.3) == "5.0×10⁻⁴¹³"
-    assert numbers.probability(0.0) == "<10⁻³⁰⁰"
-    assert numbers.probability(0.0123) == "0.012"
+    assert wording.probability(0.0, -412.3) == "5.0×10⁻⁴¹³"
+    assert wording.probability(0.0) == "<10⁻³⁰⁰"
+    assert wording.probability(0.0123) == "0.012"
 
 
 def test_a_digit_that_rounds_to_ten_moves_the_exponent() -> None:
-    assert numbers.power_of_ten(-4.001) == "1×10⁻⁴"
+    assert wording.power_of_ten(-4.001) == "1×10⁻⁴"
 
 
 def test_one_thing_is_singular() -> None:
-    assert [numbers.plural(n, "analysis", "analyses") for n in (1, 2)] == ["1 analysis", "2 analyses"]
+    assert [wording.plural(n, "analysis", "analyses") for n in (1, 2)] == ["1 analysis", "2 analyses"]
 
 
 def test_a_truth_value_is_not_a_number() -> None:
-    assert not numbers.is_number(True)
-    assert numbers.is_number(1)
+    assert not wording.is_number(True)
+    assert wording.is_number(1)
 
 
 def test_a_difference_that_rounds_to_nothing_has_no_sign():
-    assert [numbers.points(x) for x in (0.065, -0.12, -0.0004, 0.0, None)] == [
+    assert [wording.points(x) for x in (0.065, -0.12, -0.0004, 0.0, None)] == [
         "+6.5",
         "−12.0",
         "0.0",
@@ -71,16 +71,16 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign():
 
 
 def test_a_fine_percentage_has_two_decimals():
-    assert numbers.fine_percent(0.55531).replace("\N{NO-BREAK SPACE}", " ") == "55.53 %"
+    assert wording.fine_percent(0.55531).replace("\N{NO-BREAK SPACE}", " ") == "55.53 %"
 
 
 @pytest.mark.parametrize("value", [-1e-9, -0.0, -0.00004])
 def test_a_number_that_rounds_to_nothing_has_no_minus(value: float) -> None:
     written = [
-        numbers.percent(value),
-        numbers.fine_percent(value / 100),
-        numbers.decimal(value),
-        numbers.fine(value),
+        wording.percent(value),
+        wording.fine_percent(value / 100),
+        wording.decimal(value),
+        wording.fine(value),
     ]
     assert not [text for text in written if "-" in text or "−" in text]
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuecard.report.texts import display_text, highlight, isolated
+from cuecard.report.texts import highlight, isolated
+from cuecard.wording import display_text
 
 
 def marked(text: str, *words: str) -> list[str]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from cuecard import wording
 from cuecard.analysis import SEVERITIES, most_serious_first
 from cuecard.card.card import Card, FindingModel
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 __all__ = [
     "SEVERITIES",
@@ -32,8 +31,8 @@ _LEARNED = ("partial_input", "pair_graph", "slices")
 def how_many_more(findings: Sequence[FindingModel]) -> str:
     """Return how many findings are not shown yet, remarks apart: “14 more findings and 11 remarks”."""
     remarks = sum(finding.severity == "info" for finding in findings)
-    parts = [numbers.plural(len(findings) - remarks, "more finding")] if len(findings) > remarks else []
-    return listed([*parts, *([numbers.plural(remarks, "remark")] if remarks else [])])
+    parts = [wording.plural(len(findings) - remarks, "more finding")] if len(findings) > remarks else []
+    return listed([*parts, *([wording.plural(remarks, "remark")] if remarks else [])])
 
 
 def ordered_findings(card: Card) -> list[FindingModel]:
@@ -43,7 +42,7 @@ def ordered_findings(card: Card) -> list[FindingModel]:
 
 def measured(finding: FindingModel) -> str:
     """Return the number of a finding with its interval; what a learner reached is "at least" that much."""
-    write = numbers.in_unit
+    write = wording.in_unit
     said = write(finding.value, finding.unit)
     if finding.section in _LEARNED and finding.unit == "share" and finding.value is not None:
         said = f"at least {said}"
@@ -77,12 +76,12 @@ def meter(finding: FindingModel) -> Meter | None:
         finding.role == "flaw" and finding.chance == 0.0
     ):  # the share of examples that it concerns has no chance level
         return None
-    spoken = numbers.percent(finding.value)
+    spoken = wording.percent(finding.value)
     low = width = None
     if finding.low is not None and finding.high is not None:
         low, width = 100 * finding.low, 100 * (finding.high - finding.low)
-        spoken += f", 95 % CI {numbers.percent(finding.low)} to {numbers.percent(finding.high)}"
-    spoken += f", chance {numbers.percent(finding.chance)}"
+        spoken += f", 95 % CI {wording.percent(finding.low)} to {wording.percent(finding.high)}"
+    spoken += f", chance {wording.percent(finding.chance)}"
     return Meter(100 * finding.value, low, width, 100 * finding.chance, spoken)
 
 
@@ -94,7 +93,7 @@ def is_rate(finding: FindingModel) -> bool:
 def facts(finding: FindingModel) -> list[tuple[str, str]]:
     """Return a finding's numbers with what each is: measured (with interval), chance, how many."""
     shown = []
-    write = partial(numbers.in_unit, unit=finding.unit)
+    write = partial(wording.in_unit, unit=finding.unit)
     difference = finding.unit == "points"
     if finding.value is not None:
         value = write(finding.value)
@@ -104,7 +103,7 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
     if finding.chance is not None and not (finding.chance == 0.0 and (difference or finding.role == "flaw")):
         shown.append(("Chance", write(finding.chance)))
     if finding.n is not None:
-        shown.append((finding.counted.capitalize(), numbers.count(finding.n)))
+        shown.append((finding.counted.capitalize(), wording.count(finding.n)))
     return shown
 
 

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.audits.clusters.given import GivenClusters
 from cuecard.errors import InputError
-from cuecard.report import numbers
 from cuecard.report.charts.audits.cluster_map import HOW_TO_READ, cluster_map
 from cuecard.report.html.chart_page import write_chart
 from cuecard.report.html.chart_path import check_chart_path
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Clusters that are printed.
 SHOWN = 10
@@ -33,7 +33,7 @@ def render_given_clusters(result: GivenClusters, console: Console) -> None:
             f"{row['null_mean']:z.3f}",
             f"{row['excess']:z.3f}",
             f"{row['low']:z.2f} to {row['high']:z.2f}",
-            numbers.probability(row["p_value"]),
+            wording.probability(row["p_value"]),
         )
     console.print(scores)
     console.print(
@@ -50,11 +50,11 @@ def render_given_clusters(result: GivenClusters, console: Console) -> None:
             display_text(
                 row["name"] if row["words"] == row["name"] else f"{row['name']}: {row['words']}", 60
             ),
-            numbers.count(row["size"]),
+            wording.count(row["size"]),
             display_text(row["label"], 30),
-            numbers.percent(row["share"]),
+            wording.percent(row["share"]),
             f"{row['divergence_l2']:z.3f}",
-            numbers.probability(row["q_value"]),
+            wording.probability(row["q_value"]),
         )
     console.print(leaning)
     hidden = result.clusters.height > SHOWN
@@ -62,7 +62,7 @@ def render_given_clusters(result: GivenClusters, console: Console) -> None:
     console.print(
         Text(
             (f"{SHOWN} of {result.clusters.height} clusters, largest effect first. " if hidden else "")
-            + f"{differing:,} of {numbers.plural(result.clusters.height, 'cluster')} "
+            + f"{differing:,} of {wording.plural(result.clusters.height, 'cluster')} "
             f"{'differs' if differing == 1 else 'differ'} significantly from the whole set."
         )
     )

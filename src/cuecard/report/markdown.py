@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.card.damage import of_readable_card
-from cuecard.report import numbers
 from cuecard.report.findings import facts, looked_at, measured, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
-from cuecard.report.texts import display_text, highlight, isolated
+from cuecard.report.texts import highlight, isolated
+from cuecard.wording import display_text
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
 #: A mention or a reference in a dataset text must not notify or link anyone.
@@ -61,8 +62,8 @@ def dataset_card_markdown(card: Card) -> str:
             (
                 escape(finding.title),
                 measured(finding),
-                numbers.in_unit(finding.chance, finding.unit),
-                numbers.count(finding.n),
+                wording.in_unit(finding.chance, finding.unit),
+                wording.count(finding.n),
                 finding.severity,
             )
             for finding in findings
@@ -141,7 +142,7 @@ def _spaced(text: str) -> str:
 
 def _sizes(card: Card) -> str:
     return ", ".join(
-        f"{numbers.count(split.examples)} {escape(name)}" for name, split in card.dataset.splits.items()
+        f"{wording.count(split.examples)} {escape(name)}" for name, split in card.dataset.splits.items()
     )
 
 
@@ -158,7 +159,7 @@ def _strongest_words(card: Card) -> list[tuple[str, str]]:
         cues = strongest(table, label, CUES_PER_LABEL)
         if cues.height:
             words = [
-                f"{escape(f)} ({numbers.percent(s, 0)})"
+                f"{escape(f)} ({wording.percent(s, 0)})"
                 for f, s in cues.select("feature", "share").iter_rows()
             ]
             rows.append((escape(label), ", ".join(words)))

@@ -6,11 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Control characters would reach the terminal, and direction marks would reorder the sentence around the text:
-# both are shown by name instead.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-)
+from cuecard.wording import display_text
+
 #: Cues that need no border of a word: with an apostrophe or another sign, or in a script without spaces.
 _INSIDE_WORDS = re.compile(
     "[^\\w\\s]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
@@ -25,7 +22,6 @@ _RIGHT_TO_LEFT = re.compile(
 )
 #: A cue of more characters (a text without spaces) is not marked: its pattern would take seconds.
 _LONGEST = 300
-_SPACE = re.compile(r"[^\S\u00a0]+")
 
 
 @dataclass(frozen=True)
@@ -34,13 +30,6 @@ class Piece:
 
     text: str
     marked: bool = False
-
-
-def display_text(text: object, limit: int = 600) -> str:
-    """Return a text on one line, invisible characters named, cut after `limit` characters."""
-    one_line = _SPACE.sub(" ", str(text).encode("utf-8", "replace").decode("utf-8")).strip()
-    visible = _INVISIBLE.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", one_line)
-    return visible if len(visible) <= limit else visible[: limit - 1].rstrip() + "…"
 
 
 def isolated(text: str, before: str = "\u2068", after: str = "\u2069") -> str:

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.analysis import Measure
 from cuecard.card.card import Card, Section
 from cuecard.registry import Registry
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 Kind = Literal[
     "text", "label", "count", "percent", "fine_percent", "number", "decimal", "fine", "points", "probability"
@@ -53,7 +53,7 @@ class KeyFigure:
 
 def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:
     """Return a measure as a key figure; by default with its chance level, otherwise its interval, beside it."""
-    write = partial(numbers.in_unit, unit=measure.unit)
+    write = partial(wording.in_unit, unit=measure.unit)
     if detail is None:
         detail = ""
         if measure.chance is not None and measure.unit != "points":
@@ -105,21 +105,21 @@ class Column:
     def write(self, value: Any) -> str:
         """Return a value as it is shown."""
         if value is None or (isinstance(value, float) and math.isnan(value)):
-            return numbers.MISSING
-        if self.numeric and numbers.is_number(value):
+            return wording.MISSING
+        if self.numeric and wording.is_number(value):
             return _WRITERS[self.kind](value)
         return display_text(value, limit=200)
 
 
 _WRITERS: dict[Kind, Callable[[float], str]] = {
-    "count": numbers.count,
-    "percent": numbers.percent,
-    "fine_percent": numbers.fine_percent,
-    "number": numbers.number,
-    "decimal": numbers.decimal,
-    "fine": numbers.fine,
-    "points": numbers.points,
-    "probability": numbers.probability,
+    "count": wording.count,
+    "percent": wording.percent,
+    "fine_percent": wording.fine_percent,
+    "number": wording.number,
+    "decimal": wording.decimal,
+    "fine": wording.fine,
+    "points": wording.points,
+    "probability": wording.probability,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.web.explore import tables
 from cuecard.web.explore.models import biased
 from cuecard.web.forms import all_forms
@@ -88,11 +88,11 @@ def _sorted_by(entry: Entry, sort: str) -> dict[str, Any]:
     """Return the measure that cards are sorted by, as a number and written out."""
     measure = entry.measures.get(sort)
     if measure is None:
-        return {"measure": None, "measure_shown": numbers.MISSING}
-    chance = "" if measure.chance is None else f"chance {numbers.in_unit(measure.chance, measure.unit)}"
+        return {"measure": None, "measure_shown": wording.MISSING}
+    chance = "" if measure.chance is None else f"chance {wording.in_unit(measure.chance, measure.unit)}"
     return {
         "measure": measure.value,
-        "measure_shown": numbers.in_unit(measure.value, measure.unit),
+        "measure_shown": wording.in_unit(measure.value, measure.unit),
         "measure_chance": chance,
     }
 

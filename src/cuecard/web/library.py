@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cuecard import wording
 from cuecard.analysis import SEVERITIES, Measure
 from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.card.measures import largest_shortcut
 from cuecard.errors import InputError, UsageError
-from cuecard.report import numbers
 from cuecard.report.headline.verdict import verdict
 from cuecard.web.settings import AppSettings
 from cuecard.web.state import State
@@ -62,8 +62,8 @@ class Entry:
                 "label": main.label or main.name,
                 "value": main.value,
                 "chance": main.chance,
-                "shown": numbers.in_unit(main.value, main.unit),
-                "chance_shown": numbers.in_unit(main.chance, main.unit),
+                "shown": wording.in_unit(main.value, main.unit),
+                "chance_shown": wording.in_unit(main.chance, main.unit),
             },
             "fingerprint": self.fingerprint,
         }

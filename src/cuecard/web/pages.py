@@ -12,18 +12,18 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 
+from cuecard import wording
 from cuecard._version import __version__
-from cuecard.report import numbers
 from cuecard.report.html import page as report_page
 from cuecard.report.html.chart_library import chart_library
 from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
-from cuecard.report.texts import display_text
 from cuecard.web.api import Entries, Services, entry_of
 from cuecard.web.commands import equivalent
 from cuecard.web.forms import all_forms
 from cuecard.web.safety import REPORT_POLICY
 from cuecard.web.service import Service
+from cuecard.wording import display_text
 
 router = APIRouter(include_in_schema=False)
 
@@ -40,7 +40,7 @@ def environment() -> Environment:
     of_report = PrefixLoader({"report": PackageLoader("cuecard.report.html")})
     environment.loader = ChoiceLoader([PackageLoader("cuecard.web"), of_report])
     environment.globals.update(
-        numbers=numbers, show=display_text, say=report_page.sentence, version=_version_of_files()
+        numbers=wording, show=display_text, say=report_page.sentence, version=_version_of_files()
     )
     return environment
 

@@ -15,7 +15,7 @@ from cuecard.data import load, parse_columns
 from cuecard.data.files.sources import read_source, without_preset
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.errors import CueCardError
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 ROWS = 6
 #: Rows that are read to recognise columns and labels.

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cuecard import wording
 from cuecard._processes import PYTHON
 from cuecard.analysis import Measure
 from cuecard.data.files.paths import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.report import numbers
 from cuecard.web.commands import Reading, inside, reading_of_card, shown_command
 from cuecard.web.explore.explorer import Explorer
 from cuecard.web.forms import names_in
@@ -284,7 +284,7 @@ class Service:
 
 
 def _cell(measure: Measure) -> dict[str, Any]:
-    write = partial(numbers.in_unit, unit=measure.unit)
+    write = partial(wording.in_unit, unit=measure.unit)
     interval = (
         ""
         if measure.low is None or measure.high is None

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
+from cuecard import wording
 from cuecard.audits.cues.audit import Cues
 from cuecard.card.card import Card, FindingModel
 from cuecard.data import load
-from cuecard.report import numbers, render_html
+from cuecard.report import render_html
 from cuecard.report.markdown import dataset_card_markdown
 from cuecard.report.terminal.brief import render_brief
 from cuecard.report.terminal.card import render_terminal
@@ -136,7 +137,7 @@ def test_every_rendering_of_a_card_counts_findings_features_and_shared_texts_ali
         assert len(set.union(*counts.values())) == 1, (what, counts)
     counted = sum(finding.severity != "info" for finding in whole_card.findings)
     assert f"{counted} findings" in repr(whole_card)
-    shared = numbers.percent(whole_card.measure("overview.test_overlap").value).replace(
+    shared = wording.percent(whole_card.measure("overview.test_overlap").value).replace(
         "\N{NO-BREAK SPACE}", " "
     )
     assert f"test examples ({shared}) share a text" in texts["terminal"]
@@ -149,7 +150,7 @@ def test_the_share_measured_by_a_finding_about_a_cue_is_in_its_sentence(whole_ca
     assert len(cues) > 1
     for finding in cues:
         assert finding.value is not None
-        assert numbers.percent(finding.value) in finding.text
+        assert wording.percent(finding.value) in finding.text
 
 
 def test_the_share_of_a_flaw_is_not_compared_with_chance(make_card: CardMaker) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.card.board import Board, BoardColumn, BoardRow, Cell
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: What each task is called on the board.
 TASKS = {"pair": "pairs", "choice": "multiple choice", "preference": "preferences", "text": "texts"}
@@ -12,14 +12,14 @@ TASKS = {"pair": "pairs", "choice": "multiple choice", "preference": "preference
 
 def number_text(cell: Cell | None) -> str:
     """Return the number of a cell as people read its unit."""
-    return numbers.MISSING if cell is None else numbers.in_unit(cell.value, cell.unit)
+    return wording.MISSING if cell is None else wording.in_unit(cell.value, cell.unit)
 
 
 def interval_text(cell: Cell | None) -> str:
     """Return the confidence interval of a cell, empty where there is none."""
     if cell is None or cell.low is None or cell.high is None:
         return ""
-    return f"{numbers.in_unit(cell.low, cell.unit)} to {numbers.in_unit(cell.high, cell.unit)}"
+    return f"{wording.in_unit(cell.low, cell.unit)} to {wording.in_unit(cell.high, cell.unit)}"
 
 
 def source_text(column: BoardColumn, cell: Cell | None) -> str:
@@ -40,14 +40,14 @@ def shortcut_text(row: BoardRow) -> str:
 
 def chance_text(row: BoardRow) -> str:
     """Return the chance level of a dataset's best shortcut, in its unit."""
-    return numbers.MISSING if row.shortcut is None else numbers.in_unit(row.chance, row.shortcut.unit)
+    return wording.MISSING if row.shortcut is None else wording.in_unit(row.chance, row.shortcut.unit)
 
 
 def worst_text(row: BoardRow) -> tuple[str, str]:
     """Return the worst severity of the findings of a dataset, and how many have it."""
     for severity in ("high", "medium", "low"):
         if n := row.severities.get(severity, 0):
-            return severity, f"{numbers.count(n)} {severity}"
+            return severity, f"{wording.count(n)} {severity}"
     return "none", "none"
 
 
@@ -56,7 +56,7 @@ def lead_text(board: Board) -> str:
     leaking = sum(row.given_away > 0 for row in board.rows)
     if not leaking:
         return "No shortcut beats chance beyond noise on these datasets."
-    datasets = numbers.plural(len(board.rows), "dataset")
+    datasets = wording.plural(len(board.rows), "dataset")
     return f"The labels of {leaking} of {datasets} can be predicted from part of the input."
 
 

@@ -9,10 +9,10 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
+from cuecard import wording
 from cuecard.card.board import Board, BoardRow
 from cuecard.card.files import REPORT_FILE
 from cuecard.errors import UsageError
-from cuecard.report import numbers
 from cuecard.report.board.cells import (
     HOW_TO_READ,
     TASKS,
@@ -28,7 +28,7 @@ from cuecard.report.board.cells import (
 from cuecard.report.exports.badge import severity_badge
 from cuecard.report.html.page import environment, inlined_parts, sentence
 from cuecard.report.markdown import escape
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 from cuecard.writing import write_text
 
 SUFFIXES = (".html", ".md")
@@ -89,7 +89,7 @@ def board_html(board: Board, links: Sequence[str]) -> str:
             shortcut_text=shortcut_text,
             chance_text=chance_text,
             worst_text=worst_text,
-            numbers=numbers,
+            numbers=wording,
             show=display_text,
             say=sentence,
             **inlined_parts({}),
@@ -124,8 +124,8 @@ def board_markdown(board: Board, links: Sequence[str]) -> str:
         fields = [
             f"[{name}]({link})" if link else name,
             TASKS[row.task],
-            numbers.count(row.examples),
-            numbers.percent(row.given_away),
+            wording.count(row.examples),
+            wording.percent(row.given_away),
             escape(shortcut_text(row)),
             *cells,
             worst_text(row)[1],

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.card.board import Board
-from cuecard.report import numbers
 from cuecard.report.board.cells import lead_text, number_text, shortcut_text, worst_dataset
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 
 def render_board(board: Board, console: Console) -> None:
@@ -27,7 +27,7 @@ def render_board(board: Board, console: Console) -> None:
     for row in board.rows:
         table.add_row(
             Text(display_text(row.name, 40)),
-            numbers.percent(row.given_away),
+            wording.percent(row.given_away),
             Text(shortcut_text(row)),
             *(number_text(row.cells[column.name]) for column in columns),
         )

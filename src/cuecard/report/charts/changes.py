@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 
+from cuecard import wording
 from cuecard.card.cue_changes import CueChange
 from cuecard.card.movement import Movement
-from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, label_shape, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 VERDICTS = ("worse", "better", "within noise")
 VERSIONS = ("before", "after")
@@ -26,8 +26,8 @@ def change_chart(judged: Sequence[Movement]) -> Any:
             "change": one.change.difference,
             "low": one.change.low,
             "high": one.change.high,
-            "text": f"{numbers.points(one.change.difference)} points",
-            "interval": f"{numbers.points(one.change.low)} to {numbers.points(one.change.high)}",
+            "text": f"{wording.points(one.change.difference)} points",
+            "interval": f"{wording.points(one.change.low)} to {wording.points(one.change.high)}",
         }
         for one in judged
     ]
@@ -59,7 +59,7 @@ def cue_change_chart(moved: Sequence[CueChange]) -> Any:
         shares = (one.share_before, one.share_after)
         for version, share in zip(VERSIONS, shares, strict=True):
             if share is not None:
-                text = numbers.percent(share)
+                text = wording.percent(share)
                 rows.append(
                     {"name": name, "label": version, "share": share, "text": text, "verdict": one.direction}
                 )

@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card
-from cuecard.report import numbers
 from cuecard.report.charts.audits.cluster_map import CANVAS, map_layers, threshold_slider
 from cuecard.report.charts.drawing import inline, percent_axis
 from cuecard.report.comparison.table import correlate
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 _SHAPES = {"hypothesis": "circle", "premise": "triangle-up", "choices": "square"}
 #: The size of a chart for which names are kept apart.
@@ -56,7 +56,7 @@ def saturation_map(table: pl.DataFrame) -> Any:
             "condition": row["condition"],
             "psc": row["psc"],
             "ssc": row["ssc"],
-            "majority": numbers.percent(row["majority"]),
+            "majority": wording.percent(row["majority"]),
         }
         for row in complete.iter_rows(named=True)
     ]
@@ -158,7 +158,7 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
                 "high": beyond.high,
                 "score": peco.value,
                 "null": peco.chance,
-                "p": numbers.in_unit(p.value, "p"),
+                "p": wording.in_unit(p.value, "p"),
             }
         )
     if have_bits:

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report.charts.drawing import SHAPES, inline, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Points shown; more would only cover each other.
 MOST_POINTS = 4_000

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.policy import Check, Limit, Ruling
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 _SIGNS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "exactly"}
 
@@ -16,7 +15,7 @@ def headline(check: Check) -> str:
     name, policy = display_text(check.card.dataset.name, 80), display_text(check.policy.source, 120)
     failing = [ruling for ruling in check.rulings if ruling.fails and ruling.verdict == "fail"]
     undecided = check.of_verdict("undecided")
-    total = numbers.plural(len(check.rulings), "measure")
+    total = wording.plural(len(check.rulings), "measure")
     accepted = sum(ruling.violated and ruling.verdict == "pass" for ruling in check.rulings)
     if failing:
         verb = "fails" if len(failing) == 1 else "fail"
@@ -28,7 +27,7 @@ def headline(check: Check) -> str:
         said = "FAIL (strict)" if check.verdict == "fail" else "UNDECIDED"
         return f"{said}: {name} {met}, but {len(undecided)} of {total} {words} undecided."
     warned = len(check.of_verdict("fail"))
-    more = f" ({numbers.plural(warned, 'warning')})" if warned else ""
+    more = f" ({wording.plural(warned, 'warning')})" if warned else ""
     if accepted:
         was = "was" if accepted == 1 else "were"
         return f"PASS: {name} is not significantly worse; {accepted} of {total} {was} violated before{more}."
@@ -39,13 +38,13 @@ def measured(ruling: Ruling) -> str:
     """Return the value of a rule's measure with its interval: “+21.5 points (95 % CI +17.1 to +25.9)”."""
     measure = ruling.measure
     if measure.value is None:
-        return numbers.MISSING
+        return wording.MISSING
     value = _in_unit(measure.value, measure.unit)
     if measure.low is None or measure.high is None or measure.low == measure.high:
         return value
     if ruling.findings or measure.unit == "count":
-        return f"{value}, possibly {numbers.count(measure.high)}"
-    low, high = (numbers.in_unit(end, measure.unit) for end in (measure.low, measure.high))
+        return f"{value}, possibly {wording.count(measure.high)}"
+    low, high = (wording.in_unit(end, measure.unit) for end in (measure.low, measure.high))
     return f"{value} (95 % CI {low} to {high})"
 
 
@@ -78,8 +77,8 @@ def settling(ruling: Ruling) -> str:
         return ""
     if ruling.needed is None:
         return "The value is at the limit: more examples may not settle it."
-    now = f" ({numbers.count(ruling.measure.n)} now)" if ruling.measure.n else ""
-    return f"About {numbers.count(_rounded(ruling.needed))} examples{now} would settle it."
+    now = f" ({wording.count(ruling.measure.n)} now)" if ruling.measure.n else ""
+    return f"About {wording.count(_rounded(ruling.needed))} examples{now} would settle it."
 
 
 def _sentence(text: str) -> str:
@@ -101,5 +100,5 @@ def _limit(limit: Limit, unit: Unit) -> str:
 
 
 def _in_unit(value: float, unit: Unit) -> str:
-    written = numbers.in_unit(value, unit)
+    written = wording.in_unit(value, unit)
     return f"{written} points" if unit == "points" else written

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from cuecard.card.policy import Check, Ruling
 from cuecard.report.checks.sentences import headline, sentence, severity
-from cuecard.report.texts import display_text
 from cuecard.stats.limits.limits import Verdict
+from cuecard.wording import display_text
 
 _TONES: dict[Verdict, tuple[str, str]] = {
     "fail": ("bold red", "✗"),

@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.cue_changes import CueChange
 from cuecard.card.diff import Change, Comparison
 from cuecard.features.spoken import spoken_cue
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Sign and colour of what became of a cue that did not move beyond noise.
 _KINDS: dict[str, tuple[str, str]] = {
@@ -77,8 +77,8 @@ def verdict_of(comparison: Comparison) -> str:
     for direction in ("worse", "better"):
         measures = sum(one.direction == direction for one in comparison.moved)
         cues = sum(one.direction == direction for one in comparison.cues_moved)
-        counted = [numbers.plural(measures, "measure")] if measures else []
-        counted += [numbers.plural(cues, "cue")] if cues else []
+        counted = [wording.plural(measures, "measure")] if measures else []
+        counted += [wording.plural(cues, "cue")] if cues else []
         if counted:
             parts.append(f"{' and '.join(counted)} got {direction}")
     if not parts:
@@ -95,18 +95,18 @@ def _moved_measures(comparison: Comparison, console: Console, top: int) -> None:
     for one in comparison.moved[:top]:
         unit: Unit = "points" if one.after.unit in ("share", "points") else one.after.unit
         low, high = (
-            numbers.in_unit(end, unit).replace("-", "−") for end in (one.change.low, one.change.high)
+            wording.in_unit(end, unit).replace("-", "−") for end in (one.change.low, one.change.high)
         )
         interval = f", 95 % CI {low} to {high}" if one.change.low < one.change.high else ""
-        paired = f", {numbers.count(one.change.shared)} shared examples" if one.change.shared else ""
+        paired = f", {wording.count(one.change.shared)} shared examples" if one.change.shared else ""
         sign, style = _SIGNS[one.direction]
         console.print(
             Text.assemble(
                 (f"{sign} {one.direction}  ", style),
                 (display_text(one.after.label or one.after.name, 80), "bold"),
-                f" {numbers.in_unit(one.before.value, one.after.unit)} → "
-                f"{numbers.in_unit(one.after.value, one.after.unit)} (change "
-                f"{numbers.in_unit(one.change.difference, unit).replace('-', '−')}{interval}{paired})",
+                f" {wording.in_unit(one.before.value, one.after.unit)} → "
+                f"{wording.in_unit(one.after.value, one.after.unit)} (change "
+                f"{wording.in_unit(one.change.difference, unit).replace('-', '−')}{interval}{paired})",
             )
         )
 
@@ -123,7 +123,7 @@ def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
 
 def _chances(moved: CueChange) -> str:
     """Return the chance levels where they differ: a share can stay while chance moves, as under weights."""
-    before, after = (numbers.percent(chance) for chance in (moved.chance_before, moved.chance_after))
+    before, after = (wording.percent(chance) for chance in (moved.chance_before, moved.chance_after))
     return "" if before == after else f" (chance {before} → {after})"
 
 
@@ -174,7 +174,7 @@ def _cues_within_noise(comparison: Comparison, console: Console, top: int) -> No
 
 
 def _line(cue: CueChange, start: str, style: str, label: str) -> Text:
-    shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}{_chances(cue)}"
+    shares = f"{wording.percent(cue.share_before)} → {wording.percent(cue.share_after)}{_chances(cue)}"
     name = display_text(spoken_cue(cue.family, cue.feature), 60)
     return Text.assemble((start, style), (name, "bold"), f" {display_text(label, 60)} {shares}")
 
@@ -185,18 +185,18 @@ def change_text(change: Change) -> str:
     if difference is None or change.unit == "p":
         return ""
     if change.unit in ("share", "points"):
-        return numbers.points(difference)
-    return (("+" if difference > 0 else "") + numbers.number(difference)).replace("-", "−")
+        return wording.points(difference)
+    return (("+" if difference > 0 else "") + wording.number(difference)).replace("-", "−")
 
 
 def value_text(value: Any, unit: Unit | None) -> str:
     """Return a value of a comparison as it is shown."""
     if value is None:
-        return numbers.MISSING
-    if unit is not None and numbers.is_number(value):
-        return numbers.in_unit(value, unit).replace("-", "−")
-    if numbers.is_number(value):
-        return numbers.number(value).replace("-", "−")
+        return wording.MISSING
+    if unit is not None and wording.is_number(value):
+        return wording.in_unit(value, unit).replace("-", "−")
+    if wording.is_number(value):
+        return wording.number(value).replace("-", "−")
     if isinstance(value, (list, tuple)):
         return display_text(", ".join(map(str, value)) or "none", 60)
     return display_text(value, 60)

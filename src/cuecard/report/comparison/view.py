@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.diff import Change, Comparison
 from cuecard.card.movement import Movement
-from cuecard.report import numbers
 from cuecard.report.comparison.card_diff import change_text, merged_settings, value_text, verdict_of
-from cuecard.report.texts import display_text
 from cuecard.report.view import ChartView, Column, KeyFigure, SectionView, TableView, drawn
+from cuecard.wording import display_text
 
 #: Rows of a chart, so that it stays readable.
 MOST_DRAWN = 20
@@ -72,14 +72,14 @@ def _figures(comparison: Comparison) -> list[KeyFigure]:
         measures = sum(one.direction == direction for one in comparison.moved)
         figures.append(
             KeyFigure(
-                f"measures {direction}", numbers.count(measures), f"of {len(comparison.judged):,} compared"
+                f"measures {direction}", wording.count(measures), f"of {len(comparison.judged):,} compared"
             )
         )
         cues = sum(one.direction == direction for one in comparison.cues_moved)
-        figures.append(KeyFigure(f"cues {direction}", numbers.count(cues)))
+        figures.append(KeyFigure(f"cues {direction}", wording.count(cues)))
     shared = max((one.change.shared for one in comparison.judged), default=0)
     if shared:
-        figures.append(KeyFigure("shared examples", numbers.count(shared), "compared one by one"))
+        figures.append(KeyFigure("shared examples", wording.count(shared), "compared one by one"))
     return figures
 
 
@@ -91,7 +91,7 @@ def _measures(comparison: Comparison) -> SectionView | None:
         return None
     moved = len(comparison.moved)
     lead = (
-        [f"{moved} of {numbers.plural(len(judged), 'measure')} moved beyond noise."]
+        [f"{moved} of {wording.plural(len(judged), 'measure')} moved beyond noise."]
         if judged
         else ["No measure of both cards has a direction in which it gets worse."]
     )
@@ -106,7 +106,7 @@ def _measures(comparison: Comparison) -> SectionView | None:
                 alt="Change of every measure in points with its 95 % CI; the table has the same numbers.",
                 caption="After minus before, in points. The dashed line is no change."
                 + (
-                    f" {numbers.plural(more, 'more measure is', 'more measures are')} in the table."
+                    f" {wording.plural(more, 'more measure is', 'more measures are')} in the table."
                     if more
                     else ""
                 ),
@@ -167,7 +167,7 @@ def _cues(comparison: Comparison) -> SectionView | None:
     moved = comparison.cues_moved
     worse = sum(one.direction == "worse" for one in moved)
     lead = [
-        f"{numbers.plural(worse, 'cue')} got worse and {len(moved) - worse} got better beyond noise."
+        f"{wording.plural(worse, 'cue')} got worse and {len(moved) - worse} got better beyond noise."
         if moved
         else "No cue moved beyond noise."
     ]

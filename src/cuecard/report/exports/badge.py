@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from xml.sax.saxutils import escape
 
+from cuecard import wording
 from cuecard.analysis import Severity
 from cuecard.card.card import Card
-from cuecard.report import numbers
 
 _COLOURS: dict[Severity, str] = {"high": "#b42318", "medium": "#b54708", "low": "#175cd3"}
 #: Nothing found is not a proof of nothing: the colour is neutral.
@@ -45,7 +45,7 @@ def severity_badge(severities: Mapping[str, int], tested: Collection[str]) -> st
 def _worst(severities: Mapping[str, int]) -> tuple[str, str] | None:
     for severity, colour in _COLOURS.items():
         if n := severities.get(severity, 0):
-            return numbers.plural(n, f"{severity} finding"), colour
+            return wording.plural(n, f"{severity} finding"), colour
     return None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.analysis import Measure
 from cuecard.card.card import Card, FindingModel
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
-from cuecard.report import numbers
 from cuecard.report.exports.statements import NO_PROOF
 from cuecard.report.findings import ordered_findings
 from cuecard.report.markdown import code, escape, finding_markdown, markdown_table
@@ -26,10 +26,10 @@ def issue_markdown(card: Card, finding_id: str | None = None) -> str:
         rows = [
             (
                 escape(measure.label or measure.name),
-                numbers.in_unit(measure.value, measure.unit),
+                wording.in_unit(measure.value, measure.unit),
                 _interval(measure),
-                numbers.in_unit(measure.chance, measure.unit),
-                numbers.count(measure.n),
+                wording.in_unit(measure.chance, measure.unit),
+                wording.count(measure.n),
             )
             for measure in related
         ]
@@ -73,6 +73,6 @@ def _measures(card: Card, finding: FindingModel) -> list[Measure]:
 
 def _interval(measure: Measure) -> str:
     if measure.low is None or measure.high is None:
-        return numbers.MISSING
-    low, high = (numbers.in_unit(end, measure.unit) for end in (measure.low, measure.high))
+        return wording.MISSING
+    low, high = (wording.in_unit(end, measure.unit) for end in (measure.low, measure.high))
     return f"{low} to {high}"

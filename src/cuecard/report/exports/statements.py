@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.card.card import Card, FindingModel
-from cuecard.report import numbers
 from cuecard.report.findings import measured, ordered_findings
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: What holds of every audit.
 NO_PROOF = "A result at chance does not show that the data is free of shortcuts."
@@ -30,7 +30,7 @@ def limitations(card: Card) -> list[str]:
         if section.status != "done"
     ]
     said += [
-        f"Not audited: {numbers.left_out(display_text(reason, 200), n)}."
+        f"Not audited: {wording.left_out(display_text(reason, 200), n)}."
         for reason, n in card.dataset.dropped.items()
         if n
     ]
@@ -52,7 +52,7 @@ def statement(finding: FindingModel) -> str:
         return f"{title}."
     said = measured(finding)
     if finding.chance is not None:
-        said += f", chance {numbers.in_unit(finding.chance, finding.unit)}"
+        said += f", chance {wording.in_unit(finding.chance, finding.unit)}"
     if finding.n is not None:
-        said += f", {numbers.count(finding.n)} {finding.counted}"
+        said += f", {wording.count(finding.n)} {finding.counted}"
     return f"{title} ({said})."

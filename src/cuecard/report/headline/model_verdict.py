@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from cuecard import wording
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.measures import measures_about, shortcuts, slices
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure, measure_figure
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 #: Models named in the headline, those that rely on most cues first.
 NAMED = 3
@@ -42,7 +41,7 @@ def _worst(card: Card) -> str:
         if finding.severity == severity and finding.section in of_models
     ]
     more = (
-        f"; {numbers.plural(len(titles) - NAMED, 'more finding', 'more findings')}"
+        f"; {wording.plural(len(titles) - NAMED, 'more finding', 'more findings')}"
         if len(titles) > NAMED
         else ""
     )
@@ -60,9 +59,9 @@ def _untested(card: Card) -> str:
     named = listed([display_text(name, 60) for name in list(judges)[:NAMED]])
     start = f"Nothing could be tested about {named}"
     if most < fewest:
-        return f"{start}: every test needs at least {fewest} comparisons, found {numbers.count(most)}."
+        return f"{start}: every test needs at least {fewest} comparisons, found {wording.count(most)}."
     return (
-        f"{start}: of {numbers.plural(most, 'comparison')}, fewer than {fewest} are judged in both orders or twice, "
+        f"{start}: of {wording.plural(most, 'comparison')}, fewer than {fewest} are judged in both orders or twice, "
         "have the texts of both responses, or were judged by people."
     )
 
@@ -74,14 +73,14 @@ def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str,
     parts: list[str] = []
     named = _with_best(order, accuracies)
     for model in named:
-        some = numbers.count(relied[model].value) if relied[model].value else "none"
-        what = f"{some} of {numbers.plural(int(cues), 'cue')}" if not parts else some
-        accuracy = f" (accuracy {numbers.percent(accuracies[model].value)})" if model in accuracies else ""
+        some = wording.count(relied[model].value) if relied[model].value else "none"
+        what = f"{some} of {wording.plural(int(cues), 'cue')}" if not parts else some
+        accuracy = f" (accuracy {wording.percent(accuracies[model].value)})" if model in accuracies else ""
         parts.append(f"{display_text(model, 60)} {'relies on ' if not parts else 'on '}{what}{accuracy}")
     if rest := [model for model in order if model not in named]:
         most = max(_value(relied[model]) for model in rest)
-        some = f"at most {numbers.count(most)}" if most else "none"
-        parts.append(f"{numbers.plural(len(rest), 'other model', 'other models')} on {some}")
+        some = f"at most {wording.count(most)}" if most else "none"
+        parts.append(f"{wording.plural(len(rest), 'other model', 'other models')} on {some}")
     return parts
 
 
@@ -106,11 +105,11 @@ def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
     hard, easy = (slices(card, f"hard_subset.{subset}") for subset in ("hard", "easy"))
     if hard and not weighted:
         return [
-            f"{_accuracy(model, m)} on the hard subset and {numbers.percent(easy[model].value)} on the easy one"
+            f"{_accuracy(model, m)} on the hard subset and {wording.percent(easy[model].value)} on the easy one"
             for model, m in list(hard.items())[:NAMED]
         ]
     return [
-        f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} reweighted"
+        f"{_accuracy(model, plain[model])}, {wording.percent(m.value)} reweighted"
         for model, m in list(weighted.items())[:NAMED]
     ]
 
@@ -125,19 +124,19 @@ def _net_of_the_leak(card: Card) -> list[str]:
             ways[way][model] = m.value
     order = sorted(ways["neutral"], key=lambda model: -ways["neutral"][model])
     parts = [
-        f"{display_text(model, 60)} has an accuracy of {numbers.percent(ways['accuracy'][model])}, "
-        f"{numbers.percent(ways['neutral'][model])} net of the leak"
+        f"{display_text(model, 60)} has an accuracy of {wording.percent(ways['accuracy'][model])}, "
+        f"{wording.percent(ways['neutral'][model])} net of the leak"
         for model in order[:NAMED]
     ]
     if others := order[NAMED:]:
-        parts.append(f"{numbers.plural(len(others), 'other model has', 'other models have')} less")
+        parts.append(f"{wording.plural(len(others), 'other model has', 'other models have')} less")
     return parts
 
 
 def _told(measure: Measure) -> str:
     """Return a measure in words, with its chance level where it has one."""
-    chance = "" if measure.chance is None else f" (chance {numbers.in_unit(measure.chance, measure.unit)})"
-    value = numbers.in_unit(measure.value, measure.unit)
+    chance = "" if measure.chance is None else f" (chance {wording.in_unit(measure.chance, measure.unit)})"
+    value = wording.in_unit(measure.value, measure.unit)
     return f"{display_text(measure.label or measure.name, 80)}: {value}{chance}"
 
 
@@ -149,14 +148,14 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     if accuracy and not accuracies and not relied:
         weighted = slices(card, "debiased_evaluation.weighted_accuracy")
         shown += [
-            measure_figure(m, f"{numbers.percent(weighted[model].value)} reweighted")
+            measure_figure(m, f"{wording.percent(weighted[model].value)} reweighted")
             for model, m in list(slices(card, "debiased_evaluation.accuracy").items())[:NAMED]
         ]
     signs = slices(card, "reliance.signs")
     for model, m in _highest(relied).items():
         more = signs[model].value if model in signs else 0
-        of = f"of {numbers.count(card.measure('reliance.cues').value)}"
-        shown.append(measure_figure(m, of + (f", signs of {numbers.count(more)} more" if more else "")))
+        of = f"of {wording.count(card.measure('reliance.cues').value)}"
+        shown.append(measure_figure(m, of + (f", signs of {wording.count(more)} more" if more else "")))
     return shown + [measure_figure(m) for m in shortcuts(card, ["models"])[:1]]
 
 
@@ -169,7 +168,7 @@ def _highest(measures: Mapping[str, Measure]) -> dict[str, Measure]:
 
 
 def _accuracy(model: str, measure: Measure) -> str:
-    return f"{display_text(model, 60)} has an accuracy of {numbers.percent(measure.value)}"
+    return f"{display_text(model, 60)} has an accuracy of {wording.percent(measure.value)}"
 
 
 def _value(measure: Measure | None) -> float:

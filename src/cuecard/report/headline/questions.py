@@ -5,16 +5,15 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
+from cuecard import wording
 from cuecard.analysis import Measure, Severity, severity_of
 from cuecard.card.card import Card, FindingModel
 from cuecard.card.measures import largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.spoken import spoken_cue
-from cuecard.report import numbers
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.headline.model_verdict import model_headline
-from cuecard.report.texts import display_text
 from cuecard.run.finishing.repeating import OPTIONS_OF_DATA, next_commands
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 #: Severities that a row names as an answer; remarks are not.
 _TELLING = ("high", "medium", "low")
@@ -100,13 +99,13 @@ def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
         unit=measure.unit,
     )
     label = display_text(measure.label or measure.name, 80)
-    chance = numbers.in_unit(measure.chance, measure.unit)
+    chance = wording.in_unit(measure.chance, measure.unit)
     return Answer(
         question,
         f"Yes: {label}, where chance is {chance}." if severity != "info" else f"{label}, chance {chance}.",
         severity,
         measure.section,
-        numbers.in_unit(measure.value, measure.unit),
+        wording.in_unit(measure.value, measure.unit),
         _interval(as_finding),
         meter(as_finding),
     )
@@ -159,7 +158,7 @@ def _what_helps(card: Card, findings: list[FindingModel]) -> Answer:
             question,
             "Weights balance the cues; this is the effective sample size that remains.",
             section=size.section,
-            value=numbers.in_unit(size.value, size.unit),
+            value=wording.in_unit(size.value, size.unit),
         )
     if not findings:
         return Answer(question, "There is nothing to balance.")
@@ -175,7 +174,7 @@ def _what_helps(card: Card, findings: list[FindingModel]) -> Answer:
 
 
 def _of_finding(question: str, finding: FindingModel) -> Answer:
-    value = "" if finding.value is None else numbers.in_unit(finding.value, finding.unit)
+    value = "" if finding.value is None else wording.in_unit(finding.value, finding.unit)
     return Answer(
         question,
         f"{display_text(finding.title, 160).rstrip('.')}{_against(finding)}.",
@@ -189,16 +188,16 @@ def _of_finding(question: str, finding: FindingModel) -> Answer:
 
 def _against(finding: FindingModel) -> str:
     """Return what the number of a finding is compared with, and how much of the data it is about."""
-    said = [] if finding.chance is None else [f"chance {numbers.in_unit(finding.chance, finding.unit)}"]
+    said = [] if finding.chance is None else [f"chance {wording.in_unit(finding.chance, finding.unit)}"]
     if 0 < finding.coverage < 1:
-        said.append(f"{numbers.percent(finding.coverage)} of the data")
+        said.append(f"{wording.percent(finding.coverage)} of the data")
     return f" ({'; '.join(said)})" if said else ""
 
 
 def _interval(finding: FindingModel) -> str:
     if finding.low is None or finding.high is None:
         return ""
-    low, high = (numbers.in_unit(x, finding.unit) for x in (finding.low, finding.high))
+    low, high = (wording.in_unit(x, finding.unit) for x in (finding.low, finding.high))
     return f"95 % CI {low} to {high}"
 
 

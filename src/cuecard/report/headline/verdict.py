@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from cuecard import wording
 from cuecard.analysis import (
     SEVERITIES,
     About,
@@ -16,10 +17,9 @@ from cuecard.analysis import (
 )
 from cuecard.card.card import Card, Section
 from cuecard.card.measures import largest_shortcut, measures_about, shortcuts
-from cuecard.report import numbers
 from cuecard.report.headline.model_verdict import model_figures, model_headline
-from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure, measure_figure
+from cuecard.wording import display_text
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ def _of_weights(name: str, section: Section) -> str:
     size = next((m for m in section.measures if m.name.endswith(".effective_sample_size")), None)
     if size is not None:
         return (
-            f"Weights for {name}: the effective sample size is {numbers.percent(size.value)} of its examples."
+            f"Weights for {name}: the effective sample size is {wording.percent(size.value)} of its examples."
         )
     if section.measures:
         m = section.measures[0]
         return (
-            f"Weights for {name}: {display_text(m.label or m.name, 80)} {numbers.in_unit(m.value, m.unit)}."
+            f"Weights for {name}: {display_text(m.label or m.name, 80)} {wording.in_unit(m.value, m.unit)}."
         )
     return f"{section.title}: weights for {name}."
 
@@ -137,10 +137,10 @@ def _largest(card: Card) -> str:
         first = next((f for f in most_serious_first(card.findings) if f.cue and f.chance is not None), None)
         if first is None or first.severity == "info":
             return ""
-        value, chance = (numbers.in_unit(x, first.unit) for x in (first.value, first.chance))
+        value, chance = (wording.in_unit(x, first.unit) for x in (first.value, first.chance))
         title = first.title[:1].lower() + first.title[1:]
         return f". The largest is a {display_text(title, 80)}, {value} (chance {chance})"
-    value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
+    value, chance = (wording.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
     return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
 
 
@@ -151,18 +151,18 @@ def _left_out(card: Card) -> str:
     named = (
         f" ({', '.join(display_text(title, 40) for title in missing)})" if len(missing) <= MOST_NAMED else ""
     )
-    total = numbers.plural(len(card.sections), "analysis", "analyses")
+    total = wording.plural(len(card.sections), "analysis", "analyses")
     return f" {len(missing)} of {total} did not run{named}."
 
 
 def _detail(tally: Counter[Severity], of_data: bool, cues: bool) -> str:
     counted = [
-        f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
+        f"{wording.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
     ]
     if not counted:
         what = "data may contain cues" if of_data else "models may have biases"
         return f"The {what} that were not tested."
-    weight = f"{numbers.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
+    weight = f"{wording.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
     return f"{weight} A cue in the data does not mean that a model uses it." if of_data and cues else weight
 
 
@@ -180,11 +180,11 @@ def key_figures(card: Card) -> list[KeyFigure]:
         return shown
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
-        shown.append(KeyFigure(f"{severity} findings", numbers.count(tally)))
+        shown.append(KeyFigure(f"{severity} findings", wording.count(tally)))
     largest = largest_shortcut(card)
     shown += [] if largest is None else [measure_figure(largest)]
     for m in _key_measures(card):
-        out_of = "" if m.unit != "count" or m.n is None else f"of {numbers.count(m.n)} tested"
+        out_of = "" if m.unit != "count" or m.n is None else f"of {wording.count(m.n)} tested"
         shown.append(measure_figure(m, out_of))
     return shown
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from cuecard import wording
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.card.damage import of_readable_card
-from cuecard.report import numbers
 from cuecard.report.findings import (
     facts,
     how_many_more,
@@ -29,8 +29,9 @@ from cuecard.report.html.size import findings_that_fit, fitted_views
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
 from cuecard.report.sections import section_view
-from cuecard.report.texts import Piece, display_text, highlight
+from cuecard.report.texts import Piece, highlight
 from cuecard.report.view import SectionView
+from cuecard.wording import display_text
 from cuecard.writing import write_text
 
 #: Findings shown at once; the others are one click away.
@@ -101,7 +102,7 @@ def _functions(card: Card) -> dict[str, Any]:
         return highlight(text, words if looked_at(card, finding, field) else ())
 
     return {
-        "numbers": numbers,
+        "numbers": wording,
         "show": display_text,
         "say": sentence,
         "marked": marked,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from cuecard import wording
 from cuecard.card.diff import Comparison
-from cuecard.report import numbers
 from cuecard.report.comparison.view import ComparisonChapter, comparison_chapter
 from cuecard.report.html.page import environment, inlined_parts, sentence
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 from cuecard.writing import write_text
 
 
@@ -31,7 +31,7 @@ def chapters_html(chapters: Sequence[ComparisonChapter], title: str, exact: str)
             title=display_text(title, 160),
             chapters=chapters,
             exact=exact,
-            numbers=numbers,
+            numbers=wording,
             show=display_text,
             say=sentence,
             **inlined_parts(charts),

@@ -10,7 +10,7 @@ from cuecard.report.findings import facts, how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.inlined import resource
 from cuecard.report.palette import LIGHT
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_FINDINGS = 6
 

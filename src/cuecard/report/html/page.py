@@ -13,8 +13,9 @@ from cuecard.report.html.chart_library import WITHOUT, chart_library
 from cuecard.report.html.inlined import resource, script_json, security_policy
 from cuecard.report.html.size import fitted_charts
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
-from cuecard.report.texts import display_text, isolated
+from cuecard.report.texts import isolated
 from cuecard.report.view import ChartView
+from cuecard.wording import display_text
 
 #: Our own scripts, in the order they run: the app has the first two as well.
 PAGE_SCRIPTS = ("tables.js", "charts.js", "report.js")

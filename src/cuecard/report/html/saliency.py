@@ -12,8 +12,8 @@ import polars as pl
 from cuecard.card.card import Card
 from cuecard.report.html.inlined import resource
 from cuecard.report.palette import DARK, LIGHT, SANS, css_variables
-from cuecard.report.texts import display_text
 from cuecard.report.view import TokenMaps
+from cuecard.wording import display_text
 from cuecard.writing import write_text
 
 CAPTION = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.view import SectionView, TableView
 
 #: What the parts of a page may take. The chart library and styles take 0.9 MB beside them.
@@ -84,7 +84,7 @@ def _thinned(chart: Mapping[str, Any], size: int, share: int) -> dict[str, Any]:
     spare = len(json.dumps(rows, ensure_ascii=False).encode()) - (size - share)
     keep = max(1, int(len(rows) * max(0, spare) / max(1, size - share + spare)))
     datasets[longest] = [rows[i * len(rows) // keep] for i in range(keep)]
-    note = f"Drawn from {numbers.count(keep)} of {numbers.count(len(rows))} rows."
+    note = f"Drawn from {wording.count(keep)} of {wording.count(len(rows))} rows."
     return {
         **chart,
         "datasets": datasets,

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import Column, KeyFigure, Kind, SectionView, TableView, measure_figure
+from cuecard.wording import display_text
 
 MOST_FIGURES = 12
 MOST_ROWS = 50
@@ -40,8 +40,8 @@ def _leaves(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 def _write(name: str, value: Any) -> str:
     kind = _kind(name.rsplit(" · ", 1)[-1])
-    if kind == "text" or not numbers.is_number(value):
-        return numbers.number(value) if numbers.is_number(value) else display_text(value, 60)
+    if kind == "text" or not wording.is_number(value):
+        return wording.number(value) if wording.is_number(value) else display_text(value, 60)
     return Column(name, kind).write(value)
 
 

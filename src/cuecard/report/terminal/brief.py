@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.card.card import Card, FindingModel
-from cuecard.report import numbers
 from cuecard.report.cue_rows import fewest_instances, reason_not_tested
 from cuecard.report.findings import how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
@@ -25,7 +25,7 @@ from cuecard.report.terminal.card import (
     table_of,
     what_was_read,
 )
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Findings that are printed with their text; those after them have one line each.
 WITH_TEXT = 3
@@ -91,10 +91,10 @@ def _title(finding: FindingModel, *, numbers_too: bool, width: int | None) -> Te
 def _numbers(finding: FindingModel) -> str:
     """Return the measured share or AUC beside its chance level; the share that a flaw concerns has none."""
     if finding.role == "flaw" and finding.value and finding.unit == "share" and not finding.chance:
-        return f"  {numbers.percent(finding.value)}"
+        return f"  {wording.percent(finding.value)}"
     if finding.value is None or finding.chance is None or finding.unit not in ("share", "score"):
         return ""
-    value, chance = (numbers.in_unit(number, finding.unit) for number in (finding.value, finding.chance))
+    value, chance = (wording.in_unit(number, finding.unit) for number in (finding.value, finding.chance))
     return f"  {value}, chance {chance}"
 
 
@@ -134,7 +134,7 @@ def _named(card: Card, console: Console) -> None:
         console.print(
             prose(
                 f"Not tested: {words} ({'occurs' if len(missing) == 1 else 'occur'} in fewer than "
-                f"{numbers.plural(fewest, 'training instance')}; --min-count 1 tests every feature).",
+                f"{wording.plural(fewest, 'training instance')}; --min-count 1 tests every feature).",
                 console.width,
             )
         )

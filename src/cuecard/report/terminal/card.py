@@ -14,15 +14,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.card.damage import of_readable_card
-from cuecard.report import numbers
 from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view
-from cuecard.report.texts import display_text, highlight
+from cuecard.report.texts import highlight
 from cuecard.report.view import KeyFigure, TableView
+from cuecard.wording import display_text
 
 #: Colour and sign of a severity; the sign says it where there is no colour.
 TONES: dict[Severity, tuple[str, str]] = {
@@ -77,7 +78,7 @@ def what_was_read(card: Card) -> list[str]:
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
     lines = [f"Task: {data.task}{f'. Columns: {columns}' if columns else ''}."]
-    lines += [f"Left out: {numbers.left_out(reason, n)}." for reason, n in data.dropped.items() if n]
+    lines += [f"Left out: {wording.left_out(reason, n)}." for reason, n in data.dropped.items() if n]
     where, in_parts, parts = card.provenance.engine.partition(", in ")
     if in_parts:
         lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}{_about_all(card)}.")

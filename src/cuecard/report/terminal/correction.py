@@ -10,11 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.remedies.correction.correction import cost_sentence
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.stats import format_p
-from cuecard.wording import plural
+from cuecard.wording import display_text, plural
 
 
 def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
@@ -35,8 +34,8 @@ def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
     for name, row in rows.items():
         table.add_row(
             name,
-            f"{numbers.percent(row['accuracy'])} ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
-            *(numbers.percent(row[key]) for key in ("usual_accuracy", "unusual_accuracy")),
+            f"{wording.percent(row['accuracy'])} ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
+            *(wording.percent(row[key]) for key in ("usual_accuracy", "unusual_accuracy")),
             f"{100 * row['gap']:+z.1f} ({100 * row['gap_low']:+z.1f} to {100 * row['gap_high']:+z.1f})",
             *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label")),
         )

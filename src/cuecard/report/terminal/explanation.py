@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cuecard import wording
 from cuecard.audits.cues.explain import Explanation
-from cuecard.report import numbers
-from cuecard.report.texts import display_text, highlight
+from cuecard.report.texts import highlight
 from cuecard.stats import format_p, state_probability
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 _SETS = {"train": "training set", "test": "test set"}
 
@@ -98,7 +98,7 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
 def _lead(explanation: Explanation) -> Text:
     touched = listed(
         [
-            f"{numbers.percent(share)} of the {display_text(_SETS.get(split, split), 40)}"
+            f"{wording.percent(share)} of the {display_text(_SETS.get(split, split), 40)}"
             for split, share in explanation.touched.items()
         ]
     )
@@ -112,15 +112,15 @@ def _lead(explanation: Explanation) -> Text:
     )
     q = a.get("q_value")
     tested = f", {state_probability('q', float(str(q)))}" if q is not None else ""
-    statistics = f"z = {numbers.decimal(z)}, exact p = {format_p(log10_p)}{tested}"
+    statistics = f"z = {wording.decimal(z)}, exact p = {format_p(log10_p)}{tested}"
     if explanation.sentence:
-        lead = f"{display_text(explanation.sentence, 1000)} The share is {numbers.decimal(lift)} times that of chance "
+        lead = f"{display_text(explanation.sentence, 1000)} The share is {wording.decimal(lift)} times that of chance "
     else:
         lead = (
-            f"It is associated with {display_text(a['label'], 80)}: {numbers.percent(share)} of the training instances "
-            f"with it, {numbers.decimal(lift)} times the expected share "
+            f"It is associated with {display_text(a['label'], 80)}: {wording.percent(share)} of the training instances "
+            f"with it, {wording.decimal(lift)} times the expected share "
         )
-    return Text(f"{lead}({statistics}). It occurs in {touched}. Cueness {numbers.decimal(cueness)}.")
+    return Text(f"{lead}({statistics}). It occurs in {touched}. Cueness {wording.decimal(cueness)}.")
 
 
 def _shares(shares: pl.DataFrame) -> Table:
@@ -133,9 +133,9 @@ def _shares(shares: pl.DataFrame) -> Table:
         if row["share"] is None:
             share, interval = "–", "–"
         else:
-            share = numbers.percent(row["share"])
-            interval = f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}"
-        label, prior = display_text(row["label"], 80), numbers.percent(row["prior"])
+            share = wording.percent(row["share"])
+            interval = f"{wording.percent(row['share_low'])} to {wording.percent(row['share_high'])}"
+        label, prior = display_text(row["label"], 80), wording.percent(row["prior"])
         cells = (row["split"], label, f"{row['count']:,}", share, interval, prior)
         table.add_row(*map(Text, cells))  # a string would be read as markup
     return table

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
+from cuecard import wording
 from cuecard.run.plan_results import Goal, Plan
+from cuecard.wording import display_text
 
 
 def render_plan(plan: Plan, console: Console) -> None:
@@ -18,9 +18,9 @@ def render_plan(plan: Plan, console: Console) -> None:
     if not plan.goals:
         console.print(Text("Nothing to change: the data meets every goal.", style="bold green"))
         return
-    share = numbers.percent(plan.changed / plan.examples)
+    share = wording.percent(plan.changed / plan.examples)
     verb = "reaches" if plan.reached else "does not reach"
-    what = f"{plan.kind} {numbers.count(plan.changed)} of {numbers.plural(plan.examples, 'example')}"
+    what = f"{plan.kind} {wording.count(plan.changed)} of {wording.plural(plan.examples, 'example')}"
     what += f" ({share}{_by_split(plan)})"
     how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
     console.print(Text(f"The plan {verb} its goal: {what}{how}.", style="bold"))
@@ -32,16 +32,16 @@ def render_plan(plan: Plan, console: Console) -> None:
     console.print(table)
     notes = ["Predicted: the same answers without these examples. Verified: an audit of the changed data."]
     if plan.kind != "permute":
-        kept = numbers.plural(plan.protected, "example")
+        kept = wording.plural(plan.protected, "example")
         notes.insert(0, f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.")
     if not plan.reached and plan.budget is not None and plan.changed < plan.budget:
         notes.append(
-            f"Further changes within the budget of {numbers.count(plan.budget)} came no nearer to the goal."
+            f"Further changes within the budget of {wording.count(plan.budget)} came no nearer to the goal."
         )
     if plan.kind == "rewrite":
         notes.append("The texts to rewrite do not exist yet: verified without these examples.")
     if plan.suspects:
-        suspects = numbers.plural(plan.suspects, "example")
+        suspects = wording.plural(plan.suspects, "example")
         notes.append(f"{suspects} with identical input and different labels are listed to be decided.")
     for note in notes:
         console.print(Text(note, style="dim"))
@@ -52,19 +52,19 @@ def _by_split(plan: Plan) -> str:
     changed = plan.worksheet.filter(pl.col("action") == plan.kind)["split"].value_counts(sort=True)
     if changed.height < 2:
         return ""
-    return "; " + ", ".join(f"{numbers.count(n)} {name}" for name, n in changed.iter_rows())
+    return "; " + ", ".join(f"{wording.count(n)} {name}" for name, n in changed.iter_rows())
 
 
 def _row(goal: Goal) -> list[str]:
     unit = goal.before.unit
-    verified = numbers.in_unit(goal.verified.value, unit)
+    verified = wording.in_unit(goal.verified.value, unit)
     if goal.verified.low is not None and goal.verified.high is not None and unit != "count":
-        low, high = (numbers.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
+        low, high = (wording.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
         verified += f" ({low} to {high})"
     return [
         display_text(goal.before.label or goal.before.name, 60),
         " and ".join(map(str, goal.rule.limits)),
-        numbers.in_unit(goal.before.value, unit),
-        numbers.in_unit(goal.predicted, unit),
+        wording.in_unit(goal.before.value, unit),
+        wording.in_unit(goal.predicted, unit),
         verified,
     ]

@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.terminal.correction import gap_table
-from cuecard.report.texts import display_text
-from cuecard.wording import plural
+from cuecard.wording import display_text, plural
 
 #: Answers shown; all have their place in `metrics.json`.
 MOST_LABELS = 10
@@ -31,7 +30,7 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
     )
     summary = f"{metrics['seconds']['training']:.1f} s of training"
     if metrics["weights"] is not None:
-        kept = numbers.percent(metrics["weights"]["effective_share"])
+        kept = wording.percent(metrics["weights"]["effective_share"])
         summary += f", weighted (effective sample size {kept} of the examples)"
     if metrics.get("debias"):
         how = metrics["debias"]
@@ -60,7 +59,7 @@ def best_epoch_note(metrics: Mapping[str, Any]) -> str:
     # The order in which the models themselves choose the weights they keep.
     best = max(judged, key=lambda epoch: (epoch["validation_accuracy"], -epoch["validation_loss"]))
     where = "the dev split" if "dev" in metrics["splits"] else "the validation split"
-    right = numbers.percent(best["validation_accuracy"])
+    right = wording.percent(best["validation_accuracy"])
     if best["number"] == epochs[-1]["number"]:
         sentence = f"Best on {where} after the last of {plural(len(epochs), 'epoch')} (accuracy {right})"
         return (
@@ -95,10 +94,10 @@ def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
     for name, part in splits.items():
         table.add_row(
             name,
-            numbers.count(part["examples"]),
-            numbers.percent(part["accuracy"]),
+            wording.count(part["examples"]),
+            wording.percent(part["accuracy"]),
             _range(part["low"], part["high"]),
-            numbers.percent(part["chance"]),
+            wording.percent(part["chance"]),
             f"{part['log_loss']:.3f}",
             f"{part['calibration_error']:.3f}",
         )
@@ -110,11 +109,11 @@ def _answers(split: str, part: Mapping[str, Any]) -> Table:
     for name, line in list(part["labels"].items())[:MOST_LABELS]:
         table.add_row(
             Text(display_text(name, 30)),
-            numbers.count(line["examples"]),
-            numbers.percent(line["recall"]),
+            wording.count(line["examples"]),
+            wording.percent(line["recall"]),
             _range(line["recall_low"], line["recall_high"]),
-            numbers.count(line["predicted"]),
-            numbers.percent(line["precision"]),
+            wording.count(line["predicted"]),
+            wording.percent(line["precision"]),
         )
     return table
 
@@ -128,4 +127,4 @@ def _headed(first: str, *others: str) -> Table:
 
 
 def _range(low: float | None, high: float | None) -> str:
-    return numbers.MISSING if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}"
+    return wording.MISSING if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}"

@@ -12,9 +12,9 @@ from rich.text import Text
 from cuecard.report.comparison.view import ComparisonChapter, PagePart
 from cuecard.report.html.comparison_page import chapters_html
 from cuecard.report.markdown import escape
-from cuecard.report.texts import display_text
 from cuecard.report.view import Column, KeyFigure, SectionView, TableView
 from cuecard.reproduce.papers.judging import Reading, Reproduction, summarised
+from cuecard.wording import display_text
 from cuecard.writing import write_text
 
 #: A difference is what a reader looks for first.

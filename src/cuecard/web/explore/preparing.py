@@ -18,21 +18,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from cuecard import wording
 from cuecard.card import load_card
 from cuecard.card.card import Card, FindingModel
 from cuecard.card.files import CARD_FILE
 from cuecard.errors import CueCardError
-from cuecard.report import numbers
 from cuecard.report.findings import facts, looked_at, meter, ordered_findings, other_ways
 from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.card_page import settings as section_settings
 from cuecard.report.sections import section_view
-from cuecard.report.texts import Piece, display_text, highlight
+from cuecard.report.texts import Piece, highlight
 from cuecard.report.view import KeyFigure, SectionView, TableView
 from cuecard.web.explore.indexing import TextIndexError, write_index
 from cuecard.web.explore.places import CHARTS, EXAMPLES, PAGE, prepared_folder, table_folder
 from cuecard.web.explore.stored import LARGE, write_table
+from cuecard.wording import display_text
 
 
 def prepare(folder: Path, root: Path) -> Path:
@@ -147,7 +148,7 @@ def _table(table: TableView) -> dict[str, Any]:
         ],
         "rows": [
             [
-                {"shown": column.write(value), "sort": value if numbers.is_number(value) else None}
+                {"shown": column.write(value), "sort": value if wording.is_number(value) else None}
                 for column, value in zip(table.columns, row, strict=True)
             ]
             for row in table.rows

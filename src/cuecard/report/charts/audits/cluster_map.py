@@ -10,9 +10,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import ZOOM_EVENTS, either, inline, label_colour, label_shape
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Thousands of marks are drawn as pixels, not as elements of the page.
 CANVAS = {"embedOptions": {"renderer": "canvas"}}
@@ -120,8 +120,8 @@ def _map_facts(about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
         {
             "cluster": key,
             "words": cluster_name(row["words"], 5),
-            "leans": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 40)} "
-            f"of {numbers.count(row['size'])}",
+            "leans": f"{wording.percent(row['share'], 0)} {display_text(row['label'], 40)} "
+            f"of {wording.count(row['size'])}",
             "divergence": round(row["divergence_l2"], 4),
         }
         for key, row in about.items()

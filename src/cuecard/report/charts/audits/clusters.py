@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.audits.cluster_map import cluster_name
 from cuecard.report.charts.drawing import either, inline, label_colour, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Pixels that a number such as 12.3 needs in a cell.
 ROOM_FOR_A_NUMBER = 34
@@ -60,7 +60,7 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
             "strength": max(0.0, row["excess"]) / top,
             "score": row["peco_exact_l2"],
             "null": row["null_mean"],
-            "p": numbers.probability(row["p_value"]),
+            "p": wording.probability(row["p_value"]),
             "left": row["clusters"],
             "starts": row["starts"],
             "headline": row["headline"],
@@ -117,10 +117,10 @@ def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most
                 "label": names[i],
                 "order": i,
                 "share": row[f"share_{label}"],
-                "interval": f"{numbers.percent(row[f'low_{label}'])} to {numbers.percent(row[f'high_{label}'])}",
+                "interval": f"{wording.percent(row[f'low_{label}'])} to {wording.percent(row[f'high_{label}'])}",
                 "size": row["size"],
-                "text": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 30)} "
-                f"of {numbers.count(row['size'])}",
+                "text": f"{wording.percent(row['share'], 0)} {display_text(row['label'], 30)} "
+                f"of {wording.count(row['size'])}",
             }
             for i, label in enumerate(labels)
         ]
@@ -158,7 +158,7 @@ def transformations(tables: Mapping[str, pl.DataFrame]) -> Any:
             "name": row["transformation"].replace("_", " "),
             "excess": row["excess"],
             "text": f"{row['excess']:z.2f}" + ("" if row["p_value"] <= 0.05 else " (not significant)"),
-            "p": numbers.probability(row["p_value"]),
+            "p": wording.probability(row["p_value"]),
         }
         for row in tables["cluster_transformations"].iter_rows(named=True)
     ]

@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import ZOOM_EVENTS, inline, label_colour, label_shape, percent_axis
 from cuecard.report.cue_rows import compared, with_test_share
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_CUES = 500
 
@@ -28,8 +28,8 @@ def train_against_test(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]
             "share": round(row["share"], 4),
             "test_share": round(row["test_share"], 4),
             "test_count": row["test_count"],
-            "train": f"{numbers.percent(row['share'])} of {numbers.count(compared(row))}",
-            "test": f"{numbers.percent(row['test_share'])} of {numbers.count(row['test_count'])}",
+            "train": f"{wording.percent(row['share'])} of {wording.count(compared(row))}",
+            "test": f"{wording.percent(row['test_share'])} of {wording.count(row['test_count'])}",
         }
         for row in shown.iter_rows(named=True)
     ]

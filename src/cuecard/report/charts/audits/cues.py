@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
+from cuecard import wording
 from cuecard.card.card import Section
-from cuecard.report import numbers
 from cuecard.report.charts.drawing import (
     PERCENT_LABELS,
     ZOOM_EVENTS,
@@ -31,7 +31,7 @@ from cuecard.report.cue_rows import (
     strongest,
     with_test_share,
 )
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: Names written into the map of cues, and the size of the chart they are kept apart for.
 MOST_NAMES = 22
@@ -100,11 +100,11 @@ def _point(row: Mapping[str, Any]) -> dict[str, Any]:
         "label": display_text(row["label"], 60),
         "n": compared(row),
         "share": round(row["share"], 4),
-        "train": f"{numbers.percent(row['share'])} of {numbers.count(compared(row))}",
-        "interval": f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}",
-        "lift": round(row["lift"], 3) if numbers.is_number(row["lift"]) else None,
-        "p": numbers.probability(None, row["log10_p"]),
-        "test": f"{numbers.percent(row['test_share'])} of {numbers.count(row['test_count'])}",
+        "train": f"{wording.percent(row['share'])} of {wording.count(compared(row))}",
+        "interval": f"{wording.percent(row['share_low'])} to {wording.percent(row['share_high'])}",
+        "lift": round(row["lift"], 3) if wording.is_number(row["lift"]) else None,
+        "p": wording.probability(None, row["log10_p"]),
+        "test": f"{wording.percent(row['test_share'])} of {wording.count(row['test_count'])}",
         "significant": row["significant"],
         "is_cue": row["is_cue"],
     }
@@ -191,7 +191,7 @@ def _curves(
     )
     chance = (
         alt.Chart(
-            inline({"label": label, "share": p, "text": numbers.percent(p)} for label, p in prior.items())
+            inline({"label": label, "share": p, "text": wording.percent(p)} for label, p in prior.items())
         )
         .mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, aria=False)
         .encode(
@@ -259,8 +259,8 @@ def family_counts(section: Section) -> Any:
                 "family": name,
                 "significant": family["significant"] / tested,
                 "cues": family["cues"] / tested,
-                "said": numbers.percent(family["significant"] / tested),
-                "text": f"{numbers.count(family['cues'])} of {numbers.count(tested)}",
+                "said": wording.percent(family["significant"] / tested),
+                "text": f"{wording.count(family['cues'])} of {wording.count(tested)}",
             }
         )
     scale = alt.Scale(domain=[0, 1.2], nice=False)

@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import either, inline, label_colour, legend_columns, percent_axis
 from cuecard.report.length_bins import length_bins
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_LABELS = 20
 
@@ -27,7 +27,7 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
             "split": str(row["split"]),
             "share": row["share"],
             "count": row["count"],
-            "text": numbers.percent(row["share"]),
+            "text": wording.percent(row["share"]),
         }
         for row in balance.iter_rows(named=True)
     ]
@@ -85,7 +85,7 @@ def length_distribution(
             "label": display_text(row["label"], 60),
             "tokens": row["bin"],
             "share": row["share"],
-            "said": f"{numbers.percent(row['share'])} ({numbers.count(row['count'])})",
+            "said": f"{wording.percent(row['share'])} ({wording.count(row['count'])})",
         }
         for row in binned.iter_rows(named=True)
     ]

@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import PERCENT_LABELS, inline, label_colour, legend_columns, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_LABELS = 4
 FEATURE_TITLES = {
@@ -25,7 +25,7 @@ FEATURE_TITLES = {
 def accuracies(tables: Mapping[str, pl.DataFrame], names: Mapping[str, str]) -> Any:
     """Return a dot and an interval per set of features, and a line at chance."""
     rows = [
-        {**row, "name": names.get(row["features"], row["features"]), "text": numbers.percent(row["accuracy"])}
+        {**row, "name": names.get(row["features"], row["features"]), "text": wording.percent(row["accuracy"])}
         for row in tables["pair_graph"].iter_rows(named=True)
     ]
     order = [row["name"] for row in rows]
@@ -53,7 +53,7 @@ def frequency_grid(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) ->
     frame = tables["pair_graph_grid"].filter(pl.col("label").is_in(shown))
     last = int(frame.select("s1_freq", "s2_freq").to_numpy().max(initial=1))
     rows = [
-        {**row, "label": display_text(row["label"], 40), "text": numbers.percent(row["share"])}
+        {**row, "label": display_text(row["label"], 40), "text": wording.percent(row["share"])}
         for row in frame.iter_rows(named=True)
     ]
     steps = list(range(1, last + 1))
@@ -99,7 +99,7 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
             "label": display_text(row["label"], 40),
             "feature": FEATURE_TITLES[row["feature"]],
             "times": str(row["from"]) if row["from"] == row["to"] else f"{row['from']}–{row['to']}",
-            "text": numbers.percent(row["share"]),
+            "text": wording.percent(row["share"]),
         }
         for row in frequencies.iter_rows(named=True)
     ]

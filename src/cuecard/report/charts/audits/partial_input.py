@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import inline, label_colour, legend_columns, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_SLICES = 40
 _KIND_NAMES = {
@@ -38,9 +38,9 @@ def baselines(lines: Sequence[Mapping[str, Any]]) -> Any:
             "high": line["high"],
             "chance": line["chance"],
             "differs": line["direction"] != "at",
-            "text": numbers.percent(line["accuracy"]),
-            "interval": f"{numbers.percent(line['low'])} to {numbers.percent(line['high'])}",
-            "p": numbers.probability(None, line["log10_p"]),
+            "text": wording.percent(line["accuracy"]),
+            "interval": f"{wording.percent(line['low'])} to {wording.percent(line['high'])}",
+            "p": wording.probability(None, line["log10_p"]),
         }
         for line in lines
     ]
@@ -168,7 +168,7 @@ def slices(table: pl.DataFrame) -> Any:
             **{key: row[key] for key in ("accuracy", "low", "high", "chance", "n")},
             "slice": display_text(f"{row['column']}: {row['value']}", 60),
             "column": display_text(row["column"], 40),
-            "p": numbers.probability(None, row["log10_p"]),
+            "p": wording.probability(None, row["log10_p"]),
         }
         for row in table.head(MOST_SLICES).iter_rows(named=True)
     ]

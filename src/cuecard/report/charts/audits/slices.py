@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import either, inline
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_SLICES = 20
 
@@ -25,12 +25,12 @@ def excess_map(table: pl.DataFrame, alpha: float) -> Any:
             "slice": display_text(row["where"], 40),
             "rule": row["rule"].replace("_", " "),
             "excess": row["excess"],
-            "text": numbers.points(row["excess"]),
-            "accuracy": numbers.percent(row["accuracy"]),
-            "interval": f"{numbers.percent(row['low'])} to {numbers.percent(row['high'])}",
-            "chance": numbers.percent(row["chance"]),
+            "text": wording.points(row["excess"]),
+            "accuracy": wording.percent(row["accuracy"]),
+            "interval": f"{wording.percent(row['low'])} to {wording.percent(row['high'])}",
+            "chance": wording.percent(row["chance"]),
             "n": row["n"],
-            "q": numbers.probability(row["q_value"]),
+            "q": wording.probability(row["q_value"]),
             "significant": row["q_value"] <= alpha,
         }
         for row in table.filter(pl.col("where").is_in(shown)).iter_rows(named=True)

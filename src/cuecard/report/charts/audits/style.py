@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import inline
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_MODELS = 25
 
@@ -25,7 +25,7 @@ def coefficients(rows: Sequence[Mapping[str, Any]], alpha: float) -> Any:
             "text": f"{row['coefficient']:+z.2f}",
             "interval": f"{row['low']:+z.2f} to {row['high']:+z.2f}",
             "differing": row["differing"],
-            "q": numbers.probability(row["q_value"]),
+            "q": wording.probability(row["q_value"]),
             "differs": row["q_value"] <= alpha,
         }
         for row in rows

@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import inline, label_colour, label_shape, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 
 def accuracies_side_by_side(table: pl.DataFrame, series: Mapping[str, str], title: str) -> Any:
@@ -27,7 +27,7 @@ def accuracies_side_by_side(table: pl.DataFrame, series: Mapping[str, str], titl
                     "accuracy": share,
                     "low": row[f"{prefix}low"],
                     "high": row[f"{prefix}high"],
-                    "text": numbers.percent(share),
+                    "text": wording.percent(share),
                 }
             )
     order = list(dict.fromkeys(row["name"] for row in rows))

@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY
 from cuecard.report.charts.drawing import inline, label_colour, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 
 def identical_pairs_chart(boxes: pl.DataFrame, *, last: int = LAST_FREQUENCY) -> Any:

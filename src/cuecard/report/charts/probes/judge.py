@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import inline
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 _NAMES = {
     "quality": "people's verdict",
@@ -29,7 +29,7 @@ def reliance(judges: Mapping[str, Any]) -> Any:
             "low": row["low"],
             "high": row["high"],
             "interval": f"{row['low']:+z.2f} to {row['high']:+z.2f}",
-            "p": numbers.probability(row["p_value"]),
+            "p": wording.probability(row["p_value"]),
         }
         for name, part in judges.items()
         if part["style"]

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from cuecard.report.charts.drawing import inline, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 _WAYS = {"accuracy": "as it stands", "neutral": "leak-neutral", "unsolved": "no shortcut solves it"}
 

@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Section
-from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 #: What the bars beside the models are called in a distribution chart.
 FLAT_BAR = "balanced labels"
@@ -28,10 +28,10 @@ def gap_heatmap(table: pl.DataFrame) -> Any:
             "model": _name(row["model"]),
             "cue": _name(row["feature"]),
             "gap": row["gap"],
-            "text": f"{numbers.points(row['gap'])}{'' if row['significant'] else '°'}",
-            "interval": f"{numbers.points(row['gap_low'])} to {numbers.points(row['gap_high'])} points",
+            "text": f"{wording.points(row['gap'])}{'' if row['significant'] else '°'}",
+            "interval": f"{wording.points(row['gap_low'])} to {wording.points(row['gap_high'])} points",
             "n": row["with_cue"],
-            "p": numbers.probability(None, row["log10_p"]),
+            "p": wording.probability(None, row["log10_p"]),
         }
         for row in table.drop_nans("gap").iter_rows(named=True)
     ]
@@ -132,7 +132,7 @@ def predicted_labels(
 def _segment(bar: str, row: Mapping[str, Any], column: str) -> dict[str, Any]:
     interval = ""
     if column == "predicted_share":
-        interval = f"{numbers.percent(row['low'])} to {numbers.percent(row['high'])}"
+        interval = f"{wording.percent(row['low'])} to {wording.percent(row['high'])}"
     return {"bar": _name(bar), "label": _name(row["answer"]), "share": row[column], "interval": interval}
 
 
@@ -147,7 +147,7 @@ def usual_and_unusual(section: Section) -> Any:
                     "label": kind,
                     "accuracy": test[f"{key}_accuracy"],
                     "n": test[key],
-                    "text": numbers.percent(test[f"{key}_accuracy"]),
+                    "text": wording.percent(test[f"{key}_accuracy"]),
                 }
             )
     kinds = ["usual label", "another label"]
@@ -182,7 +182,7 @@ def p_values(section: Section) -> Any:
                     "model": _name(name),
                     "label": kind,
                     "exponent": -value,
-                    "p": numbers.probability(None, value),
+                    "p": wording.probability(None, value),
                 }
             )
     kinds = ["over all examples", "stratified by correct answer"]
@@ -217,7 +217,7 @@ def paired_differences(table: pl.DataFrame) -> Any:
             "low": row["low"],
             "high": row["high"],
             "n": row["n"],
-            "p": numbers.probability(None, row["log10_p"]),
+            "p": wording.probability(None, row["log10_p"]),
         }
         for row in table.iter_rows(named=True)
     ]

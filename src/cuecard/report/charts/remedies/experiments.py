@@ -9,9 +9,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from cuecard.report import numbers
+from cuecard import wording
 from cuecard.report.charts.drawing import SHAPES, inline, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 PLAIN, WITHIN = "over all", "within each label"
 AS_IT_STANDS, UNDER_WEIGHTS = "unweighted", "leakage-neutral weights"
@@ -26,7 +26,7 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
             "test": name,
             "evidence": -row[column],
             "seed": row["seed"],
-            "p": numbers.probability(None, row[column]),
+            "p": wording.probability(None, row[column]),
             "accuracy": row["accuracy"],
             "level": -float(np.log10(alpha)),
         }

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report.charts.drawing import either, inline, percent_axis
-from cuecard.report.texts import display_text
+from cuecard.wording import display_text
 
 MOST_FEATURES = 200
 EQUAL, WEIGHTED = "equal weights", "these weights"

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.audits.clusters.confidence import BIASED
 from cuecard.audits.clusters.findings import clusterings_agree, disagreement, giant_cluster
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.wording import listed
 
 _EMBEDDINGS = {"tfidf": "the words they share (TF-IDF)", "minilm": "MiniLM sentence vectors"}
@@ -30,7 +30,7 @@ def made(card: Card, summary: dict[str, Any]) -> str:
     texts = texts_looked_at(card, summary)
     by = _EMBEDDINGS.get(summary["embedding"], f"vectors of {summary['embedding']}")
     return (
-        f"The {numbers.count(summary['instances'])} {texts} of the {_SPLITS.get(summary['split'], summary['split'])} "
+        f"The {wording.count(summary['instances'])} {texts} of the {_SPLITS.get(summary['split'], summary['split'])} "
         f"are grouped into {summary['k']} clusters by {by}, without the labels. If {texts} do not predict the label, "
         "every cluster has the label distribution of the whole set."
     )
@@ -44,7 +44,7 @@ def cluster_verdict(card: Card, summary: dict[str, Any]) -> str:
         return f"This is the case here: the PECO score is {summary['peco_exact_l2']:z.2f}, and {chance}.{caveats}"
     differing = summary["significant_clusters"]
     which = (
-        f"{differing} of {numbers.plural(summary['k'], 'cluster')} {'differs' if differing == 1 else 'differ'} "
+        f"{differing} of {wording.plural(summary['k'], 'cluster')} {'differs' if differing == 1 else 'differ'} "
         "significantly from the whole set"
         if differing
         else f"none of the {summary['k']} clusters shown is significant by itself"
@@ -79,11 +79,11 @@ def _confidence(histogram: pl.DataFrame) -> str:
     if not inside:
         return f"No cluster diverges by more than {BIASED}, so training confidence is not compared."
     sure = histogram.filter(pl.col("low") >= 0.5 - 1e-9)
-    share = {name: numbers.percent(float(sure[f"{name}_share"].sum())) for name in ("biased", "other")}
+    share = {name: wording.percent(float(sure[f"{name}_share"].sum())) for name in ("biased", "other")}
     return (
         f"The training confidence in the gold label is at least 50 % for {share['biased']} of the "
-        f"{numbers.count(inside)} examples in clusters that diverge by more than {BIASED}, and for "
-        f"{share['other']} of the {numbers.count(outside)} other examples."
+        f"{wording.count(inside)} examples in clusters that diverge by more than {BIASED}, and for "
+        f"{share['other']} of the {wording.count(outside)} other examples."
     )
 
 
@@ -95,7 +95,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
         else "Labels are shuffled over all sentences."
     )
     excesses = summary["excess_by_start"]
-    starts = numbers.plural(summary["starts"], "start")
+    starts = wording.plural(summary["starts"], "start")
     return [
         f"Number of clusters: {summary['why_k']}. Scores are means over {starts} of k-means. Their excess ranges from "
         f"{min(excesses):z.2f} to {max(excesses):z.2f}; {summary['starts_significant']} of {starts} "
@@ -112,11 +112,11 @@ def confidence_caption(histogram: pl.DataFrame) -> str:
     inside, outside = int(histogram["biased"].sum()), int(histogram["other"].sum())
     if not inside:
         return (
-            f"No cluster diverges by more than {BIASED}, so all {numbers.count(outside)} examples are grey."
+            f"No cluster diverges by more than {BIASED}, so all {wording.count(outside)} examples are grey."
         )
     return (
-        f"Blue: the {numbers.count(inside)} examples in clusters that diverge by more than {BIASED}. Grey: the "
-        f"{numbers.count(outside)} other examples. Each group sums to 100 %."
+        f"Blue: the {wording.count(inside)} examples in clusters that diverge by more than {BIASED}. Grey: the "
+        f"{wording.count(outside)} other examples. Each group sums to 100 %."
     )
 
 
@@ -125,7 +125,7 @@ def sweep_caption(sweep: pl.DataFrame) -> str:
     others, headline = sweep.filter(~pl.col("headline")), sweep.filter("headline")
     text = "Excess over shuffled labels; n.s. = not significant. "
     if others.height:
-        text += f"Each cell is the mean over {numbers.plural(others['starts'][0], 'start')} of k-means"
+        text += f"Each cell is the mean over {wording.plural(others['starts'][0], 'start')} of k-means"
     if headline.height:
         text += f"{'; the' if others.height else 'The'} framed cell is the mean over the {headline['starts'][0]} above"
     merged = " The tooltip has the number of clusters after merging small ones."

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.sections.audits.cluster_sentences import (
     cluster_verdict,
     comparisons,
@@ -33,23 +33,23 @@ def clusters(card: Card, section: Section) -> SectionView:
         figures=[
             KeyFigure(
                 "PECO",
-                numbers.decimal(summary["peco_exact_l2"]),
+                wording.decimal(summary["peco_exact_l2"]),
                 f"chance {summary['null_mean']:z.2f}",
             ),
             KeyFigure(
                 "above chance",
-                numbers.decimal(summary["excess"]),
+                wording.decimal(summary["excess"]),
                 f"95 % CI {summary['excess_low']:z.2f} to {summary['excess_high']:z.2f}",
             ),
             *_information(summary),
-            KeyFigure("p-value", numbers.probability(summary["p_value"]), "permutation test"),
+            KeyFigure("p-value", wording.probability(summary["p_value"]), "permutation test"),
             KeyFigure(
                 "predictive clusters",
                 f"{summary['leaning_clusters']} of {summary['k']}",
                 "label share 10 points or more above chance",
             ),
             KeyFigure(
-                "in predictive clusters", numbers.percent(summary["leaning_share"]), "of the sentences"
+                "in predictive clusters", wording.percent(summary["leaning_share"]), "of the sentences"
             ),
         ],
         charts=_charts(card, section),
@@ -81,12 +81,12 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     if "cluster_map" in section.tables:
         size = tables["cluster_map"].height
         total = section.summary["instances"]
-        sampled = f" A sample of {numbers.count(size)} of {numbers.count(total)}." if size < total else ""
+        sampled = f" A sample of {wording.count(size)} of {wording.count(total)}." if size < total else ""
         shown.append(
             ChartView(
                 "Map of meaning",
                 chart("cluster_map", labels),
-                alt=f"Map of {numbers.count(size)} {text}: similar texts are close together; texts in biased "
+                alt=f"Map of {wording.count(size)} {text}: similar texts are close together; texts in biased "
                 "clusters are drawn large. The table of clusters below has the same numbers.",
                 caption=f"Each point is one of the {text}; similar texts are close together. Large points: clusters "
                 "whose label distribution diverges from the whole by more than the threshold (use the slider)."

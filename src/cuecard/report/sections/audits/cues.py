@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
 from cuecard.features.spoken import spoken_cue
-from cuecard.report import numbers
 from cuecard.report.cue_rows import (
     MOST_POINTS,
     MOST_ROWS,
@@ -17,9 +17,9 @@ from cuecard.report.cue_rows import (
     strongest,
     with_test_share,
 )
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 from cuecard.text import reading_advice
+from cuecard.wording import display_text
 
 CUES_PER_LABEL = 10
 MOST_LABELS = 6
@@ -40,15 +40,15 @@ def cues(card: Card, section: Section) -> SectionView:
     return SectionView(
         lead=[_verdict(summary), *_strongest(card, section)],
         figures=[
-            KeyFigure("features tested", numbers.count(summary["features"])),
-            KeyFigure("significant", numbers.count(summary["significant"]), f"q ≤ {summary['alpha']:g}"),
+            KeyFigure("features tested", wording.count(summary["features"])),
+            KeyFigure("significant", wording.count(summary["significant"]), f"q ≤ {summary['alpha']:g}"),
             KeyFigure(
                 "cues",
-                numbers.count(summary["cues"]),
+                wording.count(summary["cues"]),
                 f"in at least {summary['min_count']} instances of each split",
             ),
             *_given_length(summary),
-            KeyFigure("families", numbers.count(looked_at), f"of {len(families)} requested"),
+            KeyFigure("families", wording.count(looked_at), f"of {len(families)} requested"),
         ],
         charts=_charts(card, section),
         tables=[cue_table(card, card.tables["cues"]), *_redundant(card)],
@@ -65,28 +65,28 @@ def _given_length(summary: dict[str, Any]) -> list[KeyFigure]:
     left = summary["significant"] - summary["by_length"]
     return [
         KeyFigure(
-            "given length", numbers.count(left), f"{numbers.count(summary['by_length'])} go with length"
+            "given length", wording.count(left), f"{wording.count(summary['by_length'])} go with length"
         )
     ]
 
 
 def _verdict(summary: dict[str, Any]) -> str:
-    tested = numbers.plural(summary["features"], "feature")
+    tested = wording.plural(summary["features"], "feature")
     if not summary["significant"]:
         return (
             f"None of {tested} is significantly associated with a label "
-            f"(false discovery rate {numbers.percent(summary['alpha'], 0)})."
+            f"(false discovery rate {wording.percent(summary['alpha'], 0)})."
         )
     are = "is" if summary["significant"] == 1 else "are"
     text = (
-        f"{numbers.count(summary['significant'])} of {tested} "
-        f"({numbers.percent(summary['significant'] / summary['features'])}) {are} significantly associated with a "
-        f"label (false discovery rate {numbers.percent(summary['alpha'], 0)})"
+        f"{wording.count(summary['significant'])} of {tested} "
+        f"({wording.percent(summary['significant'] / summary['features'])}) {are} significantly associated with a "
+        f"label (false discovery rate {wording.percent(summary['alpha'], 0)})"
     )
     if summary["cues"] == summary["significant"]:
         return f"{text}."
     listed = "is" if summary["cues"] == 1 else "are"
-    return f"{text}; {numbers.count(summary['cues'])} of them {listed} frequent enough to be listed as cues."
+    return f"{text}; {wording.count(summary['cues'])} of them {listed} frequent enough to be listed as cues."
 
 
 def _strongest(card: Card, section: Section) -> list[str]:
@@ -100,8 +100,8 @@ def _strongest(card: Card, section: Section) -> list[str]:
     where = f" in examples whose {_answers(card)} differ in it" if differing else ""
     return [
         f"Strongest: {display_text(spoken_cue(row['family'], row['feature']), 60)} "
-        f"({numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
-        f"{row['label']}; chance is {numbers.percent(chance)})."
+        f"({wording.percent(row['share'])} of the {wording.count(n)} training instances with it{where} are "
+        f"{row['label']}; chance is {wording.percent(chance)})."
     ]
 
 

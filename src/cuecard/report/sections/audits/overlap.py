@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
+from cuecard.wording import display_text
 
 _COLUMNS = {
     "example_id": Column("Example"),
@@ -37,12 +37,12 @@ def overlap(card: Card, section: Section) -> SectionView:
     del card
     summary, table = section.summary, section["overlap"]
     lead = (
-        f"{numbers.plural(summary['texts'], 'text')} of {numbers.plural(summary['examples'], 'example')} searched for "
-        f"in {numbers.plural(summary['files'], 'file')}: {numbers.plural(summary['spans'], 'run')} of words in both."
+        f"{wording.plural(summary['texts'], 'text')} of {wording.plural(summary['examples'], 'example')} searched for "
+        f"in {wording.plural(summary['files'], 'file')}: {wording.plural(summary['spans'], 'run')} of words in both."
     )
     figures = [
-        KeyFigure("examples with a text in the corpus", numbers.percent(summary["share"]["value"])),
-        KeyFigure("with all words of a text", numbers.percent(summary["whole"]["value"])),
+        KeyFigure("examples with a text in the corpus", wording.percent(summary["share"]["value"])),
+        KeyFigure("with all words of a text", wording.percent(summary["whole"]["value"])),
     ]
     shown = table.with_columns(
         place=pl.Series([Path(name).name for name in table["file"]], dtype=pl.String),
@@ -63,7 +63,7 @@ def overlap(card: Card, section: Section) -> SectionView:
     if summary["too_short"]:
         fewest = section.parameters.get("shortest", 5)
         notes.append(
-            f"{numbers.plural(summary['too_short'], 'text')} with fewer than {fewest} words (--shortest) were not "
+            f"{wording.plural(summary['too_short'], 'text')} with fewer than {fewest} words (--shortest) were not "
             "searched for."
         )
     view = TableView.of("Shared runs", "overlap", shown, _COLUMNS, most=60, searchable=True)

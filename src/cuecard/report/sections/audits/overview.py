@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
 from cuecard.data import Task
-from cuecard.report import numbers
 from cuecard.report.length_bins import length_bins
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 from cuecard.wording import listed
@@ -40,17 +40,17 @@ def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
     splits: dict[str, Any] = summary.get("splits", {})
     if not splits:
         return []
-    sizes = listed([f"{numbers.count(s['examples'])} {_SPLIT.get(name, name)}" for name, s in splits.items()])
+    sizes = listed([f"{wording.count(s['examples'])} {_SPLIT.get(name, name)}" for name, s in splits.items()])
     first, split = next(iter(splits.items()))
     sentence = f"The dataset has {sizes} {_NOUN[card.dataset.task]}"
     total = sum(split["labels"].values())
     if card.dataset.task in ("choice", "preference"):
         return [f"{sentence}{_options(card.dataset.task, splits)}."]
-    sentence += f" with {numbers.plural(len(split['labels']), 'label')}"
+    sentence += f" with {wording.plural(len(split['labels']), 'label')}"
     if not total:
         return [f"{sentence}."]
     label, most = max(split["labels"].items(), key=lambda item: item[1])
-    share = numbers.percent(most / total)
+    share = wording.percent(most / total)
     return [
         f"{sentence}; the majority baseline (“{label}”) is {share} in the {_SPLIT.get(first, first)} set."
     ]
@@ -65,7 +65,7 @@ def _options(task: Task, splits: Mapping[str, Any]) -> str:
     noun = "choices" if task == "choice" else "responses"
     sizes = [split.get("instances_per_example") for split in splits.values()]
     if all(sizes) and len({size for one in sizes for size in (one["min"], one["max"])}) == 1:
-        return f" with {numbers.count(options // examples)} {noun} each"
+        return f" with {wording.count(options // examples)} {noun} each"
     return f" with {options / examples:.1f} {noun} on average"
 
 
@@ -76,16 +76,16 @@ def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
         return []
     shared, second = overlap["sentence"], overlap["hypothesis"]
     if not shared:
-        return [f"None of the {numbers.count(tests)} test examples shares a text with the training set."]
+        return [f"None of the {wording.count(tests)} test examples shares a text with the training set."]
     sentence = (
-        f"{numbers.count(shared)} of {numbers.count(tests)} test examples ({numbers.percent(shared / tests)}) "
+        f"{wording.count(shared)} of {wording.count(tests)} test examples ({wording.percent(shared / tests)}) "
         f"{'shares' if shared == 1 else 'share'} a text with the training set"
     )
     if card.dataset.task != "text":
         article = "a" if card.dataset.task in ("choice", "preference") else "the"
         sentence += (
-            f": {numbers.count(second)} of them {article} {_text_name(card)}, "
-            f"{numbers.count(overlap['pair'])} the whole input"
+            f": {wording.count(second)} of them {article} {_text_name(card)}, "
+            f"{wording.count(overlap['pair'])} the whole input"
         )
     return [f"{sentence}."]
 
@@ -94,34 +94,34 @@ def _repeats(summary: dict[str, Any]) -> list[str]:
     conflicting = summary.get("conflicting_labels")
     if not conflicting:
         return []
-    return [f"{numbers.plural(conflicting, 'example')} have the same input as an example with another label."]
+    return [f"{wording.plural(conflicting, 'example')} have the same input as an example with another label."]
 
 
 def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
     figures = [
-        KeyFigure(f"{name} examples", numbers.count(split["examples"]))
+        KeyFigure(f"{name} examples", wording.count(split["examples"]))
         for name, split in summary.get("splits", {}).items()
     ]
     train: dict[str, Any] = next(iter(summary.get("splits", {}).values()), {})
     for field in ("hypothesis", "premise"):
         lengths = train.get(f"{field}_tokens") or {}
         if lengths.get("max"):
-            reach = f"middle 90 %: {numbers.number(lengths['p5'])}–{numbers.number(lengths['p95'])}"
+            reach = f"middle 90 %: {wording.number(lengths['p5'])}–{wording.number(lengths['p95'])}"
             name = _text_name(card) if field == "hypothesis" else field
-            figures.append(KeyFigure(f"words per {name} (median)", numbers.number(lengths["median"]), reach))
+            figures.append(KeyFigure(f"words per {name} (median)", wording.number(lengths["median"]), reach))
     if "vocabulary" in summary:
-        figures.append(KeyFigure("distinct words", numbers.count(summary["vocabulary"])))
+        figures.append(KeyFigure("distinct words", wording.count(summary["vocabulary"])))
     duplicates = summary.get("duplicates", {})
     if duplicates:
-        near = f"{numbers.count(duplicates['normalised'])} ignoring case and punctuation"
-        figures.append(KeyFigure("duplicates", numbers.count(duplicates["exact"]), near))
+        near = f"{wording.count(duplicates['normalised'])} ignoring case and punctuation"
+        figures.append(KeyFigure("duplicates", wording.count(duplicates["exact"]), near))
     empty = sum(
         split.get("empty_hypothesis", 0)
         + (split.get("empty_premise", 0) if card.dataset.task != "text" else 0)
         for split in summary.get("splits", {}).values()
     )
     if empty:
-        figures.append(KeyFigure("empty texts", numbers.count(empty)))
+        figures.append(KeyFigure("empty texts", wording.count(empty)))
     return figures
 
 
@@ -168,7 +168,7 @@ def _length_chart(card: Card, field: str) -> ChartView:
         (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
     )
     bins = length_bins(lengths)
-    cut = f" {numbers.percent(bins.cut)} of the texts are longer and not shown." if bins.cut else ""
+    cut = f" {wording.percent(bins.cut)} of the texts are longer and not shown." if bins.cut else ""
     return ChartView(
         f"Length of the {name}",
         draw,

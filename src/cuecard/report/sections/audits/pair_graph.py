@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+from cuecard.wording import display_text
 
 #: A curve that differs less from a line is one.
 FLAT = 1e-3
@@ -52,39 +52,39 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
     accuracy, interval = summary["accuracy"], summary["intervals"]["leakage"]
     lead = [
         f"From sentence frequencies and pairings alone, a random forest has an accuracy of "
-        f"{numbers.percent(accuracy['leakage'])} on {numbers.plural(interval['n'], 'example')} "
-        f"(95 % CI {numbers.percent(interval['low'])} to {numbers.percent(interval['high'])}); {_level(card)} is "
-        f"{numbers.percent(accuracy['majority'])}."
+        f"{wording.percent(accuracy['leakage'])} on {wording.plural(interval['n'], 'example')} "
+        f"(95 % CI {wording.percent(interval['low'])} to {wording.percent(interval['high'])}); {_level(card)} is "
+        f"{wording.percent(accuracy['majority'])}."
     ]
     parts = summary.get("parts")
     if parts:
         lead.append(
             f"With a graph of the training set only, the accuracy is "
-            f"{numbers.percent(parts['train_only']['accuracy'])}; {numbers.count(parts['shared']['n'])} of "
-            f"{numbers.plural(interval['n'], 'test example')} share a text with the training set."
+            f"{wording.percent(parts['train_only']['accuracy'])}; {wording.count(parts['shared']['n'])} of "
+            f"{wording.plural(interval['n'], 'test example')} share a text with the training set."
         )
     return [*lead, _graph(summary["graph"])]
 
 
 def _graph(graph: dict[str, Any]) -> str:
     again, itself = graph["sentences_repeated"], graph["self_pairs"]
-    most = numbers.count(graph["largest_frequency"])
+    most = wording.count(graph["largest_frequency"])
     occur = "none occurs more than once"
     if again:
-        occur = f"{numbers.count(again)} occur more than once, the most frequent {most} times"
+        occur = f"{wording.count(again)} occur more than once, the most frequent {most} times"
     return (
-        f"{numbers.plural(graph['pairs'], 'pair')} connect {numbers.plural(graph['sentences'], 'distinct sentence')}; "
+        f"{wording.plural(graph['pairs'], 'pair')} connect {wording.plural(graph['sentences'], 'distinct sentence')}; "
         + occur
-        + (f", and {numbers.plural(itself, 'pair')} connect a sentence with itself." if itself else ".")
+        + (f", and {wording.plural(itself, 'pair')} connect a sentence with itself." if itself else ".")
     )
 
 
 def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
     graph = summary["graph"]
     return [
-        KeyFigure("distinct sentences", numbers.count(graph["sentences"])),
-        KeyFigure("repeated sentences", numbers.count(graph["sentences_repeated"])),
-        KeyFigure("highest frequency", f"{numbers.count(graph['largest_frequency'])} times"),
+        KeyFigure("distinct sentences", wording.count(graph["sentences"])),
+        KeyFigure("repeated sentences", wording.count(graph["sentences_repeated"])),
+        KeyFigure("highest frequency", f"{wording.count(graph['largest_frequency'])} times"),
     ]
 
 

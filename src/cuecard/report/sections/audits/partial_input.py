@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.html.saliency import token_maps
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
+from cuecard.wording import display_text
 
 CHARTS = "audits.partial_input"
 MOST_EXAMPLES = 25
@@ -52,13 +52,13 @@ def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
     if primary["direction"] == "above" and primary["low"] <= primary["chance"] and auc is not None:
         level = f"significantly better than chance by its AUC of {auc:z.3f} (chance 0.5), not by its accuracy"
     first = (
-        f"{name} is {numbers.percent(primary['accuracy'])} on {numbers.count(primary['n'])} "
+        f"{name} is {wording.percent(primary['accuracy'])} on {wording.count(primary['n'])} "
         f"{_EVALUATED.get(summary['evaluated'], summary['evaluated'])} examples (95 % CI "
-        f"{numbers.percent(primary['low'])} to {numbers.percent(primary['high'])}). Chance is "
-        f"{numbers.percent(primary['chance'])}; the model is {level}."
+        f"{wording.percent(primary['low'])} to {wording.percent(primary['high'])}). Chance is "
+        f"{wording.percent(primary['chance'])}; the model is {level}."
     )
     quiet = [
-        f"{_ACCURACY[line['name']].capitalize()} is at chance: {numbers.percent(line['accuracy'])}."
+        f"{_ACCURACY[line['name']].capitalize()} is at chance: {wording.percent(line['accuracy'])}."
         for line in summary["baselines"]
         if line["kind"] == "partial" and line["direction"] == "at" and line["name"] != primary["name"]
     ]
@@ -68,9 +68,9 @@ def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
 def _learner_sentence(pair: dict[str, Any]) -> str:
     full, part = pair["psc"], pair["ssc"]
     return (
-        f"{display_text(pair['learner'], 60)}, trained on {numbers.count(pair['train_examples'])} examples "
-        f"({_SCHEMES.get(pair['scheme'], pair['scheme'])}), has an accuracy of {numbers.percent(full['accuracy'])} "
-        f"with the full input and {numbers.percent(part['accuracy'])} with the {pair['condition']} only."
+        f"{display_text(pair['learner'], 60)}, trained on {wording.count(pair['train_examples'])} examples "
+        f"({_SCHEMES.get(pair['scheme'], pair['scheme'])}), has an accuracy of {wording.percent(full['accuracy'])} "
+        f"with the full input and {wording.percent(part['accuracy'])} with the {pair['condition']} only."
     )
 
 
@@ -80,14 +80,14 @@ def _figures(
     figures = [
         KeyFigure(
             _ACCURACY[primary["name"]],
-            numbers.percent(primary["accuracy"]),
-            f"chance {numbers.percent(primary['chance'])}",
+            wording.percent(primary["accuracy"]),
+            f"chance {wording.percent(primary['chance'])}",
         ),
         KeyFigure("above chance", f"{100 * primary['delta_majority']:+z.1f}", "points"),
     ]
     if primary["percent_r"] is not None:
-        full = f"of the full input's {numbers.percent(lines['full']['accuracy'])}"
-        figures.append(KeyFigure("relative accuracy", numbers.percent(primary["percent_r"], 0), full))
+        full = f"of the full input's {wording.percent(lines['full']['accuracy'])}"
+        figures.append(KeyFigure("relative accuracy", wording.percent(primary["percent_r"], 0), full))
     if primary.get("auc") is not None:
         figures.append(KeyFigure("AUC", f"{primary['auc']:z.3f}", "chance 0.5"))
     if primary["information"] is not None:
@@ -96,7 +96,7 @@ def _figures(
     if leak["share_above_half"] is not None:
         figures.append(
             KeyFigure(
-                "leak score above 0.5", numbers.percent(leak["share_above_half"]), "of the examples scored"
+                "leak score above 0.5", wording.percent(leak["share_above_half"]), "of the examples scored"
             )
         )
     return figures
@@ -123,7 +123,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             drawn(CHARTS, "baselines", lines),
             alt="Accuracy of every baseline with 95 % CI and chance: "
             + ", ".join(
-                f"{line['name'].replace('_', ' ')} {numbers.percent(line['accuracy'])}" for line in lines
+                f"{line['name'].replace('_', ' ')} {wording.percent(line['accuracy'])}" for line in lines
             ),
             caption="● differs from chance · ▲ does not · line: 95 % CI · ┆ chance",
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
+from cuecard.wording import display_text
 
 MOST_ROWS = 60
 _COLUMNS = {
@@ -35,19 +35,19 @@ def slices(card: Card, section: Section) -> SectionView:
         slice=pl.col("value") if alone else pl.format("{} = {}", "column", "value"),
     )
     tests, significant = summary["tests"], summary["significant"]
-    rules = numbers.plural(len(summary["rules"]), "shortcut")
+    rules = wording.plural(len(summary["rules"]), "shortcut")
     columns = ", ".join(display_text(name, 40) for name in summary["columns"])
     lead = (
-        f"{numbers.plural(tests, 'test')} of {rules} on the values of {columns}: {numbers.count(significant)} differ "
+        f"{wording.plural(tests, 'test')} of {rules} on the values of {columns}: {wording.count(significant)} differ "
         f"from chance (q ≤ {summary['alpha']:g})."
     )
     figures = [
-        KeyFigure("significant", numbers.count(significant), f"of {numbers.plural(tests, 'test')}"),
+        KeyFigure("significant", wording.count(significant), f"of {wording.plural(tests, 'test')}"),
         *(
             KeyFigure(
                 f"{row['rule'].replace('_', ' ')} where {row['column']} = {row['value']}",
-                numbers.percent(row["accuracy"]),
-                f"chance {numbers.percent(row['chance'])}",
+                wording.percent(row["accuracy"]),
+                f"chance {wording.percent(row['chance'])}",
             )
             for row in summary["strongest"][:3]
             if row["significant"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
 
 CHARTS = "audits.style"
@@ -53,22 +53,22 @@ def style(card: Card, section: Section) -> SectionView:
     del card
     summary = section.summary
     accuracy, bits = summary["accuracy"], summary["information"]
-    chance = numbers.percent(summary["chance"])
+    chance = wording.percent(summary["chance"])
     lead = (
-        f"Differences in style predict {numbers.percent(accuracy['value'])} of {numbers.count(summary['n'])} "
-        f"preferences (chance {chance}), cross-fitted over {numbers.plural(summary['clusters'], 'prompt')}."
+        f"Differences in style predict {wording.percent(accuracy['value'])} of {wording.count(summary['n'])} "
+        f"preferences (chance {chance}), cross-fitted over {wording.plural(summary['clusters'], 'prompt')}."
     )
     figures = [
         KeyFigure(
             "style-only accuracy",
-            numbers.percent(accuracy["value"]),
+            wording.percent(accuracy["value"]),
             f"chance {chance}",
         ),
-        KeyFigure("McFadden's pseudo-R²", numbers.fine(summary["pseudo_r2"])),
+        KeyFigure("McFadden's pseudo-R²", wording.fine(summary["pseudo_r2"])),
         KeyFigure(
             "bits",
-            numbers.fine(bits["value"]),
-            f"95 % CI {numbers.fine(bits['low'])} to {numbers.fine(bits['high'])}",
+            wording.fine(bits["value"]),
+            f"95 % CI {wording.fine(bits['low'])} to {wording.fine(bits['high'])}",
         ),
     ]
     charts = [

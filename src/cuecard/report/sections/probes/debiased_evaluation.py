@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+from cuecard.wording import display_text
 
 MOST_LEADS = 4
 
@@ -26,9 +26,9 @@ def debiased_evaluation(card: Card, section: Section) -> SectionView:
     return SectionView(
         lead=[_weights(summary), *(_sentence(name, row) for name, row in list(models.items())[:MOST_LEADS])],
         figures=[
-            KeyFigure("effective sample size", numbers.count(summary["effective_sample_size"]),
-                      f"of {numbers.plural(summary['n'], 'test example')}"),
-            KeyFigure("largest weight", numbers.number(summary["largest"]), "the mean is 1"),
+            KeyFigure("effective sample size", wording.count(summary["effective_sample_size"]),
+                      f"of {wording.plural(summary['n'], 'test example')}"),
+            KeyFigure("largest weight", wording.number(summary["largest"]), "the mean is 1"),
         ],
         charts=[
             ChartView(
@@ -46,8 +46,8 @@ def debiased_evaluation(card: Card, section: Section) -> SectionView:
 
 def _weights(summary: dict[str, Any]) -> str:
     size = (
-        f"the effective sample size is {numbers.count(summary['effective_sample_size'])} of "
-        f"{numbers.plural(summary['n'], 'test example')}"
+        f"the effective sample size is {wording.count(summary['effective_sample_size'])} of "
+        f"{wording.plural(summary['n'], 'test example')}"
     )
     if summary["weights"] == "leakage-neutral":
         return f"With leakage-neutral weights, the pair graph does not predict the label; {size}."
@@ -56,9 +56,9 @@ def _weights(summary: dict[str, Any]) -> str:
 
 def _sentence(name: str, row: dict[str, Any]) -> str:
     return (
-        f"{display_text(name, 60)} has an accuracy of {numbers.percent(row['accuracy'])}, and "
-        f"{numbers.percent(row['weighted_accuracy'])} (95 % CI {numbers.percent(row['weighted_low'])} to "
-        f"{numbers.percent(row['weighted_high'])}) on the reweighted test set."
+        f"{display_text(name, 60)} has an accuracy of {wording.percent(row['accuracy'])}, and "
+        f"{wording.percent(row['weighted_accuracy'])} (95 % CI {wording.percent(row['weighted_low'])} to "
+        f"{wording.percent(row['weighted_high'])}) on the reweighted test set."
     )
 
 

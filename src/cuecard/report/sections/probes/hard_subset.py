@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 MOST_LEADS = 4
 
@@ -19,15 +18,15 @@ def hard_subset(card: Card, section: Section) -> SectionView:
     summary, table = section.summary, card.tables["hard_subset"]
     solvers = listed([display_text(name.replace("_", " "), 40) for name in summary["solvers"]])
     lead = [
-        f"No partial input ({solvers}) gives {summary['hard']:,} of {numbers.plural(summary['n'], 'test example')} "
+        f"No partial input ({solvers}) gives {summary['hard']:,} of {wording.plural(summary['n'], 'test example')} "
         "away; these are the hard subset."
     ]
     for name, row in list(summary["models"].items())[:MOST_LEADS]:
         lead.append(
-            f"{display_text(name, 60)} has an accuracy of {numbers.percent(row['hard_accuracy'])} on the hard subset "
-            f"and {numbers.percent(row['easy_accuracy'])} on the easy one (difference "
-            f"{numbers.points(row['difference'])} points, 95 % CI {numbers.points(row['low'])} to "
-            f"{numbers.points(row['high'])})."
+            f"{display_text(name, 60)} has an accuracy of {wording.percent(row['hard_accuracy'])} on the hard subset "
+            f"and {wording.percent(row['easy_accuracy'])} on the easy one (difference "
+            f"{wording.points(row['difference'])} points, 95 % CI {wording.points(row['low'])} to "
+            f"{wording.points(row['high'])})."
         )
 
     def accuracies() -> Any:
@@ -48,16 +47,16 @@ def hard_subset(card: Card, section: Section) -> SectionView:
         "high": Column("CI high", "points", "upper end of the 95 % CI of the difference"),
     }
     majority = (
-        f"The most frequent answer has an accuracy of {numbers.percent(summary['hard_majority'])} on the hard subset "
-        f"and {numbers.percent(summary['easy_majority'])} on the easy one."
+        f"The most frequent answer has an accuracy of {wording.percent(summary['hard_majority'])} on the hard subset "
+        f"and {wording.percent(summary['easy_majority'])} on the easy one."
     )
     return SectionView(
         lead,
         [
             KeyFigure(
                 "hard examples",
-                numbers.count(summary["hard"]),
-                f"of {numbers.plural(summary['n'], 'test example')}",
+                wording.count(summary["hard"]),
+                f"of {wording.plural(summary['n'], 'test example')}",
             )
         ],
         [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
+from cuecard.wording import display_text
 
 
 @SECTION_VIEWS.register("identical_pairs")
@@ -22,7 +22,7 @@ def identical_pairs(card: Card, section: Section) -> SectionView:
 
     return SectionView(
         lead=[
-            f"{numbers.plural(summary['pairs'], 'sentence')} of the training set, each paired with itself. All of them "
+            f"{wording.plural(summary['pairs'], 'sentence')} of the training set, each paired with itself. All of them "
             "match, so a score that depends on sentence frequency does not come from reading the pair.",
             *(_sentence(name, scores) for name, scores in summary["models"].items()),
         ],
@@ -43,10 +43,10 @@ def _sentence(name: str, scores: dict[str, Any]) -> str:
     trend = (
         ""
         if scores["rho"] is None
-        else f"; Spearman's ρ with frequency is {scores['rho']:+z.2f} (p = {numbers.probability(scores['p_value'])})"
+        else f"; Spearman's ρ with frequency is {scores['rho']:+z.2f} (p = {wording.probability(scores['p_value'])})"
     )
     return (
-        f"{display_text(name, 60)} gives {numbers.percent(scores['matched'])} of them a score of at least 0.5; the "
+        f"{display_text(name, 60)} gives {wording.percent(scores['matched'])} of them a score of at least 0.5; the "
         f"mean score is {scores['mean']:z.2f}{trend}."
     )
 

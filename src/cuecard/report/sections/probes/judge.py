@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView, drawn
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 _COLUMNS = {
     "judge": Column("Judge"),
@@ -56,7 +55,7 @@ def judge_tests(section: Section) -> TableView:
 
 def _tested(part: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return every test of a judge with its result and what was measured."""
-    rows, share = [], numbers.percent
+    rows, share = [], wording.percent
     order, again, own = part["position"], part["stability"], part["self_preference"]
     length = next((r for r in (part["style"] or {}).get("covariates", ()) if r["feature"] == "length"), None)
     kappa = (part["agreement"] or {}).get("kappa")
@@ -69,7 +68,7 @@ def _tested(part: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             length,
             length and f"log odds ratio {_interval(length, 'coefficient', _decimal)}",
         ),
-        ("own family", "self", own, own and f"{_interval(own, 'value', numbers.points)} beyond {beyond}"),
+        ("own family", "self", own, own and f"{_interval(own, 'value', wording.points)} beyond {beyond}"),
         ("stability", "", again, again and f"{_interval(again, 'value', share)} agree"),
         ("agreement", "chance", kappa, kappa and f"κ {_interval(kappa, 'value', _decimal)}"),
     ):
@@ -112,8 +111,8 @@ def judge(card: Card, section: Section) -> SectionView:
         calibrated = part.get("calibrated")
         if calibrated:
             sentence += (
-                f"; agreement of its scores with people {numbers.percent(calibrated['score'])}, calibrated by length "
-                f"{numbers.percent(calibrated['calibrated'])}"
+                f"; agreement of its scores with people {wording.percent(calibrated['score'])}, calibrated by length "
+                f"{wording.percent(calibrated['calibrated'])}"
             )
         lead.append(f"{sentence}.")
     charts = []

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
+from cuecard.wording import display_text
 
 MOST_PAIRS = 6
 
@@ -19,7 +19,7 @@ def agreement(card: Card, section: Section) -> SectionView:
     """Return how far the answers of every two models coincide."""
     lead = [
         f"{display_text(pair['normal'], 60)} and {display_text(pair['biased'], 60)} give the same answer to "
-        f"{numbers.percent(pair['nba'])} of the test examples; {numbers.percent(pair['expected_nba'])} is expected by "
+        f"{wording.percent(pair['nba'])} of the test examples; {wording.percent(pair['expected_nba'])} is expected by "
         "chance."
         for pair in section.summary["pairs"][:MOST_PAIRS]
     ]
@@ -43,8 +43,8 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
     """Return the difference of every two models on the same examples, in all and per cue."""
     lead = [
         f"{display_text(pair['model_a'], 60)} minus {display_text(pair['model_b'], 60)}: "
-        f"{numbers.points(pair['difference'])} points (95 % CI {numbers.points(pair['low'])} to "
-        f"{numbers.points(pair['high'])}; McNemar p = {numbers.probability(None, pair['log10_p'])})."
+        f"{wording.points(pair['difference'])} points (95 % CI {wording.points(pair['low'])} to "
+        f"{wording.points(pair['high'])}; McNemar p = {wording.probability(None, pair['log10_p'])})."
         for pair in section.summary["pairs"][:MOST_PAIRS]
     ]
     whole, by_cue = card.tables["paired_comparison"], card.tables["paired_by_cue"]

@@ -6,13 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
 from cuecard.features.spoken import spoken_cue
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
-from cuecard.wording import TRAINING_SET
+from cuecard.wording import TRAINING_SET, display_text
 
 MOST_CUE_CHARTS = 8
 MOST_ROWS = 300
@@ -27,8 +26,8 @@ def accuracy_test(card: Card, section: Section) -> SectionView:
     figures = [
         KeyFigure(
             f"{display_text(name, 40)} accuracy",
-            numbers.percent(scores["accuracy"]),
-            f"95 % CI {numbers.percent(scores['low'])} to {numbers.percent(scores['high'])}",
+            wording.percent(scores["accuracy"]),
+            f"95 % CI {wording.percent(scores['low'])} to {wording.percent(scores['high'])}",
         )
         for name, scores in models.items()
     ]
@@ -71,7 +70,7 @@ def accuracy_test(card: Card, section: Section) -> SectionView:
 
 def _accuracy(name: str, scores: dict[str, Any], cues: int) -> str:
     accuracy = (
-        f"{display_text(name, 60)} has an accuracy of {numbers.percent(scores['accuracy'])} on {scores['n']:,} test "
+        f"{display_text(name, 60)} has an accuracy of {wording.percent(scores['accuracy'])} on {scores['n']:,} test "
         "examples"
     )
     if "weakness" not in scores:
@@ -82,7 +81,7 @@ def _accuracy(name: str, scores: dict[str, Any], cues: int) -> str:
         f"{100 * corrected:z.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
     )
     return (
-        f"{accuracy}. Its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
+        f"{accuracy}. Its absolute accuracy gaps over {wording.plural(cues, 'cue')} sum to "
         f"{100 * scores['weakness']:z.1f} points, {left} (95 % CI of the true sum "
         f"{100 * scores['weakness_low']:z.1f} to {100 * scores['weakness_high']:z.1f})."
     )
@@ -145,7 +144,7 @@ def distribution_test(card: Card, section: Section) -> SectionView:
 
 def _leaning(name: str, counts: dict[str, Any], *, by_choice: bool, source: str) -> str:
     """Return for how many cues a model leans to the usual label; the choices of an example are compared in it."""
-    cues = f"{counts['towards_usual']} of {numbers.plural(counts['tested'], 'cue')}"
+    cues = f"{counts['towards_usual']} of {wording.plural(counts['tested'], 'cue')}"
     if by_choice:
         return (
             "The test examples are reweighted so that choices with a cue are correct at chance. On them, "
@@ -236,11 +235,11 @@ def permutation_test(card: Card, section: Section) -> SectionView:
     """Return each model's accuracy on usual and unusual examples with its exact p-value."""
     summary = section.summary
     lead = [
-        f"{display_text(name, 60)} has an accuracy of {numbers.percent(test['usual_accuracy'])} on {test['usual']:,} "
+        f"{display_text(name, 60)} has an accuracy of {wording.percent(test['usual_accuracy'])} on {test['usual']:,} "
         f"test examples that contain a strong word with its usual label, and "
-        f"{numbers.percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
-        f"difference of {numbers.points(test['difference'])} points (95 % CI {numbers.points(test['low'])} to "
-        f"{numbers.points(test['high'])}; p = {numbers.probability(None, test['log10_p'])}, {_other_p(test)})."
+        f"{wording.percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
+        f"difference of {wording.points(test['difference'])} points (95 % CI {wording.points(test['low'])} to "
+        f"{wording.points(test['high'])}; p = {wording.probability(None, test['log10_p'])}, {_other_p(test)})."
         for name, test in summary["models"].items()
     ]
 
@@ -280,8 +279,8 @@ def permutation_test(card: Card, section: Section) -> SectionView:
 def _other_p(test: dict[str, Any]) -> str:
     """Return the p-value of the other shuffle: within each correct answer, or over all examples."""
     if "log10_p_stratified" in test:
-        return f"stratified by correct answer {numbers.probability(None, test['log10_p_stratified'])}"
-    return f"stratified by correct answer; not stratified {numbers.probability(None, test['log10_p_unstratified'])}"
+        return f"stratified by correct answer {wording.probability(None, test['log10_p_stratified'])}"
+    return f"stratified by correct answer; not stratified {wording.probability(None, test['log10_p_unstratified'])}"
 
 
 def _words(table: pl.DataFrame) -> TableView:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView, drawn
 
 _COLUMNS = {
@@ -39,14 +39,14 @@ def net_scores(card: Card, section: Section) -> SectionView:
     summary, table = section.summary, section["net_scores"]
     working = ", ".join(name.replace("_", " ") for name in summary["working"])
     lead = [
-        f"Shortcuts above chance: {working}; they solve {numbers.count(summary['solved'])} of "
-        f"{numbers.plural(summary['n'], 'test example')}."
+        f"Shortcuts above chance: {working}; they solve {wording.count(summary['solved'])} of "
+        f"{wording.plural(summary['n'], 'test example')}."
         if working
         else "No shortcut is above chance: all scores stay as they are."
     ]
     lead += [
-        f"{model}: {numbers.fine(part['value'])} bits beyond {part['beyond']} (95 % CI {numbers.fine(part['low'])} to "
-        f"{numbers.fine(part['high'])})."
+        f"{model}: {wording.fine(part['value'])} bits beyond {part['beyond']} (95 % CI {wording.fine(part['low'])} to "
+        f"{wording.fine(part['high'])})."
         for model, part in summary["beyond"].items()
     ]
     chart = ChartView(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, SectionView, TableView
+from cuecard.wording import display_text
 
 
 @SECTION_VIEWS.register("option_order")
@@ -13,8 +13,8 @@ def option_order(card: Card, section: Section) -> SectionView:
     """Return the answers of every model by position, beside the key."""
     lead = [
         f"{display_text(model, 60)}: positions of its answers and of the correct answers, Stuart–Maxwell p = "
-        f"{numbers.probability(None, test['paired_log10_p'])} (chi-square p = "
-        f"{numbers.probability(None, test['log10_p'])})."
+        f"{wording.probability(None, test['paired_log10_p'])} (chi-square p = "
+        f"{wording.probability(None, test['log10_p'])})."
         for model, test in section.summary["models"].items()
     ]
     columns = {

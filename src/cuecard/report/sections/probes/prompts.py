@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
+from cuecard.wording import display_text
 
 
 @SECTION_VIEWS.register("prompts")
@@ -33,7 +33,7 @@ def prompts(card: Card, section: Section) -> SectionView:
     table = card.tables["prompts"]
     view = TableView.of("Comparison of prompts", "prompts", table, columns)
     figures = [
-        KeyFigure(f"{display_text(name, 40)} accuracy", numbers.percent(scores["accuracy"]))
+        KeyFigure(f"{display_text(name, 40)} accuracy", wording.percent(scores["accuracy"]))
         for name, scores in summary["prompts"].items()
     ]
     notes = [

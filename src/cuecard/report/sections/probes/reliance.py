@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
 from cuecard.features.spoken import spoken_cue
-from cuecard.report import numbers
 from cuecard.report.sections.probes.model_tests import in_source, several
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
-from cuecard.wording import RELIANCE, TRAINING_SET
+from cuecard.wording import RELIANCE, TRAINING_SET, display_text
 
 _NEXT = {
     "relies": "balance it",
@@ -45,11 +44,11 @@ def reliance(card: Card, section: Section) -> SectionView:
     models = section.summary["models"]
     lead = [
         f"{display_text(name, 60)} relies on {counts['relies'] or 'none'} of "
-        f"{numbers.plural(section.summary['cues'], 'cue')}"
+        f"{wording.plural(section.summary['cues'], 'cue')}"
         + (f" and shows signs of using {counts['signs']} more" if counts["signs"] else "")
         + (f"; it avoids {counts['avoids']}" if counts.get("avoids") else "")
         + (
-            f"; {numbers.plural(counts['unknown'], 'cue has', 'cues have')} too few test examples."
+            f"; {wording.plural(counts['unknown'], 'cue has', 'cues have')} too few test examples."
             if counts["unknown"]
             else "."
         )
@@ -60,7 +59,7 @@ def reliance(card: Card, section: Section) -> SectionView:
     return SectionView(
         lead=[*lead, *_next_steps(table, source)],
         figures=[
-            KeyFigure(f"cues {display_text(name, 40)} relies on", numbers.count(counts["relies"]))
+            KeyFigure(f"cues {display_text(name, 40)} relies on", wording.count(counts["relies"]))
             for name, counts in models.items()
         ],
         tables=[_table(table, source)],

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView, drawn
 
 #: Weights that leave less than this share of the sample make weighted figures uncertain.
@@ -20,9 +20,9 @@ def stubborn(card: Card, section: Section) -> SectionView:
     """Return p-values and accuracies by model and weights, and what the weights leave of the sample."""
     summary, parameters = section.summary, section.parameters
     lead = [
-        f"{numbers.count(summary['runs'])} models are trained and tested on "
-        f"{numbers.count(summary['test_examples'])} examples. Is their accuracy higher if one of the "
-        f"{numbers.count(summary['words'])} words with the highest z has its usual label?"
+        f"{wording.count(summary['runs'])} models are trained and tested on "
+        f"{wording.count(summary['test_examples'])} examples. Is their accuracy higher if one of the "
+        f"{wording.count(summary['words'])} words with the highest z has its usual label?"
     ]
     notes = [
         "p: exact one-sided permutation test; correctness is shuffled over the examples with such a word. Within "
@@ -103,8 +103,8 @@ def selection(card: Card, section: Section) -> SectionView:
     ]
     kept, largest = summary["weights"]["effective_share"], summary["weights"]["largest"]
     notes = [
-        f"The effective sample size of the weights is {numbers.percent(kept)}; the largest weight is "
-        f"{numbers.number(largest)}.",
+        f"The effective sample size of the weights is {wording.percent(kept)}; the largest weight is "
+        f"{wording.number(largest)}.",
         f"A sentence paired with itself should be {summary['match']!r}. If the boxes rise or fall with sentence "
         "frequency, the model has learned sentence frequency.",
     ]
@@ -206,7 +206,7 @@ def frontier(card: Card, section: Section) -> SectionView:
     """Return accuracy against the gap of every way to train and correct, and what each does on other cues."""
     summary, parameters = section.summary, section.parameters
     lead = [
-        f"{numbers.count(summary['runs'])} sets of predictions of {numbers.count(summary['test_examples'])} examples: "
+        f"{wording.count(summary['runs'])} sets of predictions of {wording.count(summary['test_examples'])} examples: "
         "what does it cost to be as accurate if words have another label as if they have their usual one? Strengths "
         "are tuned on the dev split."
     ]

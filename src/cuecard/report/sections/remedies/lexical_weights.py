@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 MOST_ROWS = 500
@@ -38,25 +38,25 @@ def lexical_weights(card: Card, section: Section) -> SectionView:
 
 def _lead(summary: dict[str, Any]) -> list[str]:
     err = summary["err"]["constrained"]
-    ess = numbers.percent(summary["ess"])
+    ess = wording.percent(summary["ess"])
     sentences = [
-        f"With these weights, the label shares of {numbers.plural(summary['constrained'], 'feature')} are on average "
+        f"With these weights, the label shares of {wording.plural(summary['constrained'], 'feature')} are on average "
         f"{100 * err['after']:.2f} points away from the target; with equal weights, "
         f"{100 * err['before']:.2f} points. The effective sample size is {ess} of "
-        f"{numbers.plural(summary['examples'], 'example')}."
+        f"{wording.plural(summary['examples'], 'example')}."
     ]
     cues = summary.get("cues")
     if cues and not cues["before"]["significant"] + cues["after"]["significant"]:
         sentences.append(
-            f"The cue audit finds no significant feature among {numbers.count(cues['before']['features'])}, neither "
+            f"The cue audit finds no significant feature among {wording.count(cues['before']['features'])}, neither "
             "with equal weights nor with these weights."
         )
     elif cues:
         before, after = cues["before"], cues["after"]
         sentences.append(
-            f"The cue audit finds {numbers.plural(before['significant'], 'significant feature')} with equal weights "
-            f"and {numbers.count(after['significant'])} with these weights, of {numbers.count(before['features'])} "
-            f"tested. For {numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them, the "
+            f"The cue audit finds {wording.plural(before['significant'], 'significant feature')} with equal weights "
+            f"and {wording.count(after['significant'])} with these weights, of {wording.count(before['features'])} "
+            f"tested. For {wording.count(before['strong'])} and {wording.count(after['strong'])} of them, the "
             f"label share differs from chance by 10 points or more (95 % CI).{cues.get('counted', '')}"
         )
     off = summary.get("off_target", {})
@@ -74,15 +74,15 @@ def _lead(summary: dict[str, Any]) -> list[str]:
 
 def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
     left = summary["features"] - summary["constrained"]
-    absent = f"{numbers.count(left)} never occur with some label" if left else "all frequent features"
+    absent = f"{wording.count(left)} never occur with some label" if left else "all frequent features"
     quantiles = summary["quantiles"]
     return [
-        KeyFigure("features balanced", numbers.count(summary["constrained"]), absent),
-        KeyFigure("effective sample size", numbers.percent(summary["ess"]), "of the examples"),
-        KeyFigure("largest weight", numbers.number(summary["max_weight"]), "the mean is 1"),
+        KeyFigure("features balanced", wording.count(summary["constrained"]), absent),
+        KeyFigure("effective sample size", wording.percent(summary["ess"]), "of the examples"),
+        KeyFigure("largest weight", wording.number(summary["max_weight"]), "the mean is 1"),
         KeyFigure(
             "typical weights",
-            f"{numbers.decimal(quantiles['0.05'])}–{numbers.decimal(quantiles['0.95'])}",
+            f"{wording.decimal(quantiles['0.05'])}–{wording.decimal(quantiles['0.95'])}",
             "middle 90 %",
         ),
     ]
@@ -126,9 +126,9 @@ def reaudited(card: Card) -> list[TableView]:
         (
             row["audit"].replace("_", " "),
             row["label"],
-            *(numbers.in_unit(row[name], row["unit"]) for name in shown),
-            numbers.in_unit(row.get("expected_after"), row["unit"]),
-            numbers.probability(row.get("p_after")),
+            *(wording.in_unit(row[name], row["unit"]) for name in shown),
+            wording.in_unit(row.get("expected_after"), row["unit"]),
+            wording.probability(row.get("p_after")),
         )
         for row in frame.iter_rows(named=True)
     ]

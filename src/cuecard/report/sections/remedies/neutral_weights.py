@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.report import numbers
 from cuecard.report.sections.remedies.lexical_weights import reaudited
-from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
+from cuecard.wording import display_text
 
 
 @SECTION_VIEWS.register("neutral_weights")
@@ -20,15 +20,15 @@ def neutral_weights(card: Card, section: Section) -> SectionView:
         lead=[
             f"A random forest on the pair graph alone has an accuracy of {_interval(before)} unweighted and "
             f"{_interval(after)} with these weights; the weighted majority baseline is "
-            f"{numbers.percent(summary['majority']['weighted'])}."
+            f"{wording.percent(summary['majority']['weighted'])}."
         ],
         figures=[
             KeyFigure(
-                "effective sample size", numbers.percent(summary["effective_share"]), "of the examples"
+                "effective sample size", wording.percent(summary["effective_share"]), "of the examples"
             ),
-            KeyFigure("largest weight", numbers.number(summary["largest"]), "the mean is 1"),
-            KeyFigure("infinite weights, replaced", numbers.count(summary["infinite"])),
-            KeyFigure("clipped weights", numbers.count(summary["clipped"])),
+            KeyFigure("largest weight", wording.number(summary["largest"]), "the mean is 1"),
+            KeyFigure("infinite weights, replaced", wording.count(summary["infinite"])),
+            KeyFigure("clipped weights", wording.count(summary["clipped"])),
         ],
         tables=[*reaudited(card), _splits(summary), _quantiles(summary)],
         notes=_notes(summary),
@@ -36,8 +36,8 @@ def neutral_weights(card: Card, section: Section) -> SectionView:
 
 
 def _interval(score: dict[str, float]) -> str:
-    low, high = numbers.percent(score["low"]), numbers.percent(score["high"])
-    return f"{numbers.percent(score['accuracy'])} (95 % CI {low} to {high})"
+    low, high = wording.percent(score["low"]), wording.percent(score["high"])
+    return f"{wording.percent(score['accuracy'])} (95 % CI {low} to {high})"
 
 
 def _splits(summary: dict[str, Any]) -> TableView:
