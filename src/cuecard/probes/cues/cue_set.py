@@ -27,8 +27,8 @@ from cuecard.probes.cues.membership import (
     membership,
     presence_of,
 )
-from cuecard.probes.examples import check_test
-from cuecard.probes.shared_texts import shared_texts
+from cuecard.probes.examples import UNANSWERED, check_test
+from cuecard.probes.shared_texts import effect_on_mean, shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
 from cuecard.wording import TRAINING_SET
@@ -80,6 +80,18 @@ class CueSet:
     def words(self) -> WordTests:
         """Every word with its z per label in train, stop words left out where the language has a list."""
         return WordTests.of(self.encoded)
+
+    def effect_on_picks(self, answers: Ints, i: int) -> float:
+        """Return the design effect of how often choices with a cue are picked, where some of an example have it."""
+        if not self.shared:
+            return 1.0
+        examples = self.examples
+        some = np.asarray(self.members.having[:, [i]].todense()).ravel() > 0
+        here = np.flatnonzero(some & (answers != UNANSWERED))
+        having = np.asarray(self.instances_having[:, [i]].todense()).ravel() > 0
+        picked = having[examples.first_rows[here] + answers[here]]
+        shared = [np.unique(codes[here], return_inverse=True)[1].astype(np.int64) for codes in self.shared]
+        return effect_on_mean(picked, shared, strata=having[examples.right_rows[here]])
 
     def check_any(self) -> None:
         """Skip a test of cues where there is none."""

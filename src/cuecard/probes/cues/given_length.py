@@ -9,7 +9,7 @@ from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
-from cuecard.probes.shared_texts import effect_on_mean, effects_of
+from cuecard.probes.shared_texts import effects_of
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.design_effect import deflated_log10_p
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
@@ -96,21 +96,8 @@ def _choices(model: Predictions, cues: CueSet) -> PreferenceGiven:
     # A cue whose usual label is the second one is followed by passing over it.
     sign = np.where((cues.table["label"] == examples.instances.labels[0]).to_numpy(), 1.0, -1.0)
     log_p = np.where(is_length, alone.log10_p, preference.log10_p)
-    effects = np.array([effect_on_picks(model, cues, i) for i in range(len(cues))])
+    effects = np.array([cues.effect_on_picks(model.answers, i) for i in range(len(cues))])
     return PreferenceGiven(sign * excess, deflated_log10_p(log_p, effects))
-
-
-def effect_on_picks(model: Predictions, cues: CueSet, i: int) -> float:
-    """Return the design effect of how often choices with a cue are picked, among examples of which some have it."""
-    if not cues.shared:
-        return 1.0
-    examples = cues.examples
-    some = np.asarray(cues.members.having[:, [i]].todense()).ravel() > 0
-    here = np.flatnonzero(some & (model.answers != UNANSWERED))
-    having = np.asarray(cues.instances_having[:, [i]].todense()).ravel() > 0
-    picked = having[examples.first_rows[here] + model.answers[here]]
-    shared = [np.unique(codes[here], return_inverse=True)[1].astype(np.int64) for codes in cues.shared]
-    return effect_on_mean(picked, shared, strata=having[examples.right_rows[here]])
 
 
 def _test_lengths(cues: CueSet) -> Ints:

@@ -13,7 +13,6 @@ from cuecard.analysis import About, Measure, MeasureKind, Need, Result
 from cuecard.data import TASKS, Instances, Task
 from cuecard.features.spoken import spoken_cue
 from cuecard.probes.cues.cue_set import CueSet
-from cuecard.probes.cues.given_length import effect_on_picks
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
@@ -213,7 +212,7 @@ class DistributionTest:
         contrast = None
         if counts.min() >= self.min_per_label:
             contrast = flattened_choice(picked, right, m, sizes)
-            if contrast is not None and (effect := effect_on_picks(model, cues, i)) > 1:
+            if contrast is not None and (effect := cues.effect_on_picks(model.answers, i)) > 1:
                 contrast = replace(
                     contrast,
                     low=max(float(widened(contrast.share, contrast.low, effect)), 0.0),
