@@ -15,8 +15,8 @@ REGISTRIES = {
     "cuecard.features.family": "FAMILIES",
     "cuecard.models.embeddings.embedders": "EMBEDDERS",
     "cuecard.models.text_model": "MODELS",
-    "cuecard.probes.registry": "PROBES",
-    "cuecard.remedies.registry": "REMEDIES",
+    "cuecard.probes": "PROBES",
+    "cuecard.remedies": "REMEDIES",
     "cuecard.report.view": "SECTION_VIEWS",
     "cuecard.text.tokenisers.tokenise": "TOKENISERS",
 }

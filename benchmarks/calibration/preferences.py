@@ -16,7 +16,7 @@ from cuecard.data import load
 from cuecard.data.demo import demo_battles, demo_judge
 from cuecard.data.demo.judges import Character
 from cuecard.probes import JudgeTest, read_verdicts
-from cuecard.probes.net_scores.suspects import suspect_labels
+from cuecard.probes.net_scores import suspect_labels
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit

@@ -11,9 +11,8 @@ from benchmarks.calibration.units import random_words
 
 import cuecard as cc
 from cuecard.data import Examples
-from cuecard.probes.copies import counted_once, distinct_examples
-from cuecard.probes.predictions import Predictions
-from cuecard.probes.shared_texts import shared_texts
+from cuecard.probes.examples import shared_texts
+from cuecard.probes.predictions import Predictions, counted_once, distinct_examples
 from small_sets import choice_instances, pair_instances
 
 LONG = "the quick brown fox jumps over one lazy dog today"

@@ -10,8 +10,7 @@ import cuecard as cc
 from cuecard.card.measures import slices
 from cuecard.data import Examples
 from cuecard.errors import InputError
-from cuecard.probes.many_predictions import read_many_predictions
-from cuecard.probes.one_file import read_one_file
+from cuecard.probes.predictions import read_many_predictions, read_one_file
 from cuecard.report.headline.model_verdict import model_figures, model_headline
 from cuecard.report.sections import section_view
 from small_sets import choice_instances, pair_instances

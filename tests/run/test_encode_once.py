@@ -13,7 +13,7 @@ import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.data.instances import Instances
 from cuecard.models import MODELS
-from cuecard.probes.linear import linear_predictions
+from cuecard.probes.trained import linear_predictions
 from cuecard.text import TOKENISERS, Tokens, encoded, tokenise
 
 GUESSED_FROM = 1000  # texts that the language is guessed from, which are tokenised for it

@@ -1,33 +1,49 @@
 """Does this model use the cue? One question per file, asked with the model's predictions."""
 
 from cuecard.analysis import Analysis
-from cuecard.probes.copies import counted_once
-from cuecard.probes.cues.cue_set import CueSet, choose_cues
-from cuecard.probes.cues.stress_set import CueStressSet, cue_stress_set
-from cuecard.probes.debiased_evaluation.estimate import debiased_evaluation
-from cuecard.probes.debiased_evaluation.probe import DebiasedEvaluation
+from cuecard.probes.accuracy import AccuracyTest
+from cuecard.probes.cue_members import CueStressSet, cue_stress_set
+from cuecard.probes.cue_set import CueSet, choose_cues
+from cuecard.probes.debiased_evaluation import DebiasedEvaluation, debiased_evaluation
+from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import UNANSWERED, check_test
-from cuecard.probes.identical_pairs.pairs import box_statistics, identical_pairs, score_identical_pairs
-from cuecard.probes.identical_pairs.probe import IdenticalPairTest
-from cuecard.probes.identical_pairs.scores import identical_scores, matching_label
+from cuecard.probes.hard_subset import HardSubset
+from cuecard.probes.identical_pairs import (
+    IdenticalPairTest,
+    box_statistics,
+    identical_pairs,
+    identical_scores,
+    matching_label,
+    score_identical_pairs,
+)
 from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
-from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
-from cuecard.probes.many_predictions import read_many_predictions
+from cuecard.probes.model_pairs import AgreementOfModels, PairedComparison, TokenRelevance, token_relevance
 from cuecard.probes.net_scores import NetScores
-from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
+from cuecard.probes.option_order import OptionOrder, OptionOrderTest, option_order
+from cuecard.probes.permutation import PermutationTest
+from cuecard.probes.predictions import (
+    Predictions,
+    PredictionSource,
+    counted_once,
+    distinctly_named,
+    read_many_predictions,
+    read_predictions,
+)
 from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers, prompted_predictions
-from cuecard.probes.registry import PROBES
-from cuecard.probes.saliency import TokenRelevance, token_relevance
-from cuecard.probes.tests.accuracy import AccuracyTest
-from cuecard.probes.tests.agreement import AgreementOfModels
-from cuecard.probes.tests.distribution import DistributionTest
-from cuecard.probes.tests.hard_subset import HardSubset
-from cuecard.probes.tests.option_order import OptionOrder, OptionOrderTest, option_order
-from cuecard.probes.tests.paired import PairedComparison
-from cuecard.probes.tests.permutation import PermutationTest
-from cuecard.probes.tests.reliance import Reliance
-from cuecard.probes.trained import asked_recipes, is_saved_model, trained_predictions
+from cuecard.probes.reliance import Reliance
+from cuecard.probes.trained import (
+    LINEAR_MODELS,
+    asked_recipes,
+    is_saved_model,
+    linear_predictions,
+    trained_predictions,
+)
+from cuecard.registry import Registry, lacking
 
+#: The probes, by name: built-in ones and those of other packages (entry points `cuecard.probes`).
+PROBES: Registry[type[Analysis]] = Registry(
+    "probe", group="cuecard.probes", check=lacking("name", "title", "tasks", "run", "__dataclass_fields__")
+)
 #: The order in which probes run and appear on a card.
 _BUILT_IN: tuple[type[Analysis], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,

@@ -1,4 +1,4 @@
-"""What a model answered for every test example, whatever it was read from."""
+"""What models answered for the test examples, whatever it was read from."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError
-from cuecard.probes.examples import UNANSWERED, check_test
-from cuecard.probes.formats.called import called_predictions
-from cuecard.probes.formats.harness import is_harness_log, read_harness_log
-from cuecard.probes.formats.inspect_log import read_inspect_log
-from cuecard.probes.formats.settling import Unmatched, settle
+from cuecard.probes.examples import UNANSWERED, check_test, only_test
+from cuecard.probes.formats.callables import called_predictions
+from cuecard.probes.formats.logs import is_harness_log, read_harness_log, read_inspect_log
+from cuecard.probes.formats.matching import Unmatched, settle
 from cuecard.probes.formats.table import read_table_predictions, table_predictions
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.wording import percent, plural
 
 #: What `read_predictions` takes: a file, a table in memory, or a function to call.
 PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]
@@ -118,7 +119,7 @@ def unmatched_predictions(
         return [called_predictions(source, check_test(data))]
     path = Path(source).expanduser()
     if path.is_dir():
-        from cuecard.probes.formats.pipeline import pipeline_predictions
+        from cuecard.probes.formats.callables import pipeline_predictions
 
         return [pipeline_predictions(path, check_test(data))]
     if not path.exists():
@@ -140,3 +141,174 @@ def distinctly_named(predictions: Sequence[Predictions]) -> list[Predictions]:
         name = f"{part.model} ({seen[part.model]})" if total[part.model] > 1 else part.model
         named.append(replace(part, model=name))
     return named
+
+
+def read_many_predictions(
+    sources: Sequence[tuple[str | None, PredictionSource | Predictions]],
+    data: Instances,
+    *,
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str | None] | None = None,
+    surplus_ids: bool = False,
+) -> tuple[Instances, list[Predictions]]:
+    """Return the predictions of several sources, and the data with the test examples that all of them are about.
+
+    Answers to prompts may be about a part of the test split: those that were asked. Anything else must be about all
+    of it, and is narrowed to that part.
+
+    Args:
+        sources: the name of the model, if it has one, and what `read_predictions` takes, or `Predictions`.
+        data: what `cuecard.load` returned.
+        columns: as in `read_predictions`.
+        labels: as in `read_predictions`.
+        surplus_ids: leave out predictions whose id no test example has, instead of raising an error.
+    """
+    examples = check_test(data)
+    parts: list[tuple[str, Unmatched]] = []
+    models: list[Predictions | None] = []
+    for name, source in sources:
+        if isinstance(source, Predictions):
+            models.append(source)
+            continue
+        unmatched = named_parts(unmatched_predictions(source, data, columns or {}), name)
+        if surplus_ids:
+            unmatched = [(model, _without_surplus(one, examples)) for model, one in unmatched]
+        parts += unmatched
+        models += [None] * len(unmatched)
+    kept = _asked_about(
+        examples, [unmatched.ids for _, unmatched in parts if unmatched.prompt and unmatched.ids is not None]
+    )
+    part = data if kept is None else only_test(data, examples, kept)
+    of_part = examples if kept is None else check_test(part)
+
+    def settled(name: str, unmatched: Unmatched) -> Predictions:
+        if unmatched.prompt and unmatched.ids is not None:
+            return settled_predictions(unmatched.about(of_part.ids), name, part, of_part, labels or {})
+        whole = settled_predictions(unmatched, name, data, examples, labels or {})
+        return whole if kept is None else whole.only(kept)
+
+    read = iter([settled(name, unmatched) for name, unmatched in parts])
+    in_order = [
+        next(read) if model is None else model if kept is None else model.only(kept) for model in models
+    ]
+    return part, in_order
+
+
+def _without_surplus(unmatched: Unmatched, examples: Examples) -> Unmatched:
+    """Return the predictions for test examples, with a note on how many others there are."""
+    if unmatched.ids is None:
+        return unmatched
+    kept = unmatched.about(examples.ids)
+    surplus = unmatched.height - kept.height
+    note = f"{plural(surplus, 'prediction')} with an id that no test example has are not used."
+    return replace(kept, notes=(*kept.notes, note)) if surplus else unmatched
+
+
+def _asked_about(examples: Examples, ids_by_model: Sequence[pl.Series]) -> Ints | None:
+    """Return the test examples that every model was asked about; None if these are all of them."""
+    ids = examples.ids.cast(pl.String)
+    everywhere = np.ones(len(examples), dtype=np.bool_)
+    for of_model in ids_by_model:
+        everywhere &= ids.is_in(of_model.cast(pl.String).implode()).to_numpy()
+    if everywhere.all():
+        return None
+    if not everywhere.any():
+        raise InputError(
+            "The files of answers share no test example: ask every model about the same examples, with the same "
+            "--stress, --sample and --seed."
+        )
+    return np.flatnonzero(everywhere)
+
+
+#: Fewer examples than this cannot be halved.
+FEWEST_HALVED = 20
+#: What sentences call the half that the cues come from: it is no training set of the models.
+CUE_HALF = "the half that the cues come from"
+
+
+def read_one_file(
+    sources: Sequence[tuple[str | None, PredictionSource | Predictions]],
+    data: Instances,
+    *,
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str | None] | None = None,
+    surplus_ids: bool = False,
+    seed: int = 0,
+) -> tuple[Instances, list[Predictions], str]:
+    """Return a dataset of one file in two halves, the predictions for the second, and a note that says so.
+
+    Predictions are about all examples of the file. Cues that were chosen on the examples on which models are probed
+    would look more reliable than they are.
+    """
+    whole = as_split(data, "test")
+    part, models = read_many_predictions(
+        sources, whole, columns=columns, labels=labels, surplus_ids=surplus_ids
+    )
+    n = len(check_test(part))
+    if n < FEWEST_HALVED:
+        raise InputError(
+            f"{data.name} has no training set, and {plural(n, 'example')} are too few to choose cues on one half of "
+            f"them and probe models on the other: needs at least {FEWEST_HALVED}, or a training set before --test."
+        )
+    probed = np.zeros(n, dtype=np.bool_)
+    probed[np.random.default_rng(seed).permutation(n)[: n // 2]] = True
+    in_test = probed[part.example_codes]
+    table = part.table.with_columns(
+        split=pl.Series(np.where(in_test, "test", "train")).cast(part.table.schema["split"])
+    )
+    halves = replace(
+        part, table=pl.concat([table.filter(~pl.Series(in_test)), table.filter(pl.Series(in_test))])
+    )
+    note = (
+        f"{data.name} has no training set: the cues are those of one half of its examples, drawn at random, and "
+        f"models are probed on the other {plural(n // 2, 'example')}."
+    )
+    return halves, [model.only(np.flatnonzero(probed)) for model in models], note
+
+
+def as_split(data: Instances, name: str) -> Instances:
+    """Return all rows as those of one split."""
+    kind = data.table.schema["split"]
+    return replace(data, table=data.table.with_columns(split=pl.lit(name).cast(kind)))
+
+
+#: Copies stay while they add at most this much to the variance of a mean, Σm² / n − 1 for examples that occur m times.
+TOLERATED = 0.1
+
+
+def distinct_examples(examples: Examples) -> tuple[Ints, Ints]:
+    """Return the first of all examples with the same texts and the same right answer, and how many each stands for.
+
+    Near copies count as copies, unless their right answers differ, as in contrast sets. Where the data names a column
+    of clusters, copies are still those of the texts.
+    """
+    instances = replace(examples.instances, cluster=None)
+    first = examples.row_numbers[examples.first_rows[:-1]]
+    unit = instances.units("example")[first]
+    right = examples.gold
+    if examples.grouped:
+        # The place of the right choice may differ between copies, its text does not.
+        right = instances.units("hypothesis")[examples.row_numbers[examples.right_rows]]
+    _, kept, times = np.unique(np.column_stack([unit, right]), axis=0, return_index=True, return_counts=True)
+    order = np.argsort(kept)
+    return kept[order], times[order]
+
+
+def counted_once(
+    data: Instances, predictions: Sequence[Predictions]
+) -> tuple[Instances, list[Predictions], str]:
+    """Return data and predictions with one test example of all that are copies, and a note where that leaves any out.
+
+    A model answers copies alike, so that tests and intervals which take examples as independent would be certain of
+    what is one answer, seen often.
+    """
+    examples = check_test(data)
+    kept, times = distinct_examples(examples)
+    n = len(examples)
+    if (times**2).sum() <= (1 + TOLERATED) * n:
+        return data, list(predictions), ""
+    note = (
+        f"{plural(n, 'test example')} are {plural(len(kept), 'distinct one')}; copies with the same right answer count "
+        f"once, which leaves out {percent(1 - len(kept) / n)}."
+    )
+    return only_test(data, examples, kept), [model.only(kept) for model in predictions], note

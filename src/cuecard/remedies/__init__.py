@@ -1,12 +1,15 @@
 """What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
 
+from cuecard.analysis import Analysis
+from cuecard.registry import Registry
 from cuecard.remedies.correction import Corrected, Correction
 from cuecard.remedies.lexical.weights import LexicalWeights
 from cuecard.remedies.neutral.weights import NeutralWeights
-from cuecard.remedies.registry import REMEDIES
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 
+#: The remedies, by name: built-in ones and those of other packages (entry points `cuecard.remedies`).
+REMEDIES: Registry[type[Analysis]] = Registry("remedy", group="cuecard.remedies")
 #: The method's name on the command line and the remedy behind it.
 REMEDIES.add("lexical", LexicalWeights)
 REMEDIES.add("neutral", NeutralWeights)

@@ -15,7 +15,7 @@ from cuecard.features import Bigrams
 from cuecard.models.debiasing.experts import BiasExpert
 from cuecard.models.text_model import partial_condition
 from cuecard.probes import CueSet, Predictions, check_test
-from cuecard.probes.cues.cue_set import WordTests
+from cuecard.probes.cue_set import WordTests
 from cuecard.remedies import LexicalWeights
 from cuecard.remedies.correction.correction import scored
 from cuecard.remedies.correction.listed_cues import ListedCues

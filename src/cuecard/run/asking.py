@@ -17,7 +17,7 @@ from cuecard.limits import check_seed
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
-from cuecard.probes.cues.stress_set import sample_test
+from cuecard.probes.cue_members import sample_test
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.run.runner import Data, Progress, loaded
 from cuecard.writing import check_file

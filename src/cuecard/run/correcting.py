@@ -15,7 +15,7 @@ from cuecard.data.output.rows import check_not_read, check_writable, write_rows
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 from cuecard.probes import Predictions, PredictionSource, read_predictions
-from cuecard.probes.one_file import as_split
+from cuecard.probes.predictions import as_split
 from cuecard.remedies.correction import Corrected, Correction
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, loaded

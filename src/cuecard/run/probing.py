@@ -30,9 +30,9 @@ from cuecard.probes import (
     read_verdicts,
     trained_predictions,
 )
-from cuecard.probes.identical_pairs.scores import check_source
+from cuecard.probes.identical_pairs import check_source
 from cuecard.probes.judge.verdicts import together
-from cuecard.probes.one_file import CUE_HALF, read_one_file
+from cuecard.probes.predictions import CUE_HALF, read_one_file
 from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, that_can_run
 from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings

@@ -12,7 +12,7 @@ from cuecard.data.demo import demo_nli
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, Question
 from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predictions
-from cuecard.probes.cues.stress_set import sample_test
+from cuecard.probes.cue_members import sample_test
 
 pytestmark = pytest.mark.slow
 

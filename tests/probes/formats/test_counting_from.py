@@ -7,8 +7,8 @@ import cuecard as cc
 from cuecard.data.demo import demo_choice
 from cuecard.errors import InputError
 from cuecard.probes.examples import check_test
-from cuecard.probes.formats.called import called_predictions
-from cuecard.probes.formats.settling import settle
+from cuecard.probes.formats.callables import called_predictions
+from cuecard.probes.formats.matching import settle
 from cuecard.probes.formats.table import table_predictions
 
 DEMO = demo_choice(400, seed=0, cues=None)

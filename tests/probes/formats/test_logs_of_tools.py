@@ -13,7 +13,7 @@ import cuecard as cc
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.probes import UNANSWERED, read_predictions
-from cuecard.probes.formats.letter_probabilities import in_order_of_choices
+from cuecard.probes.formats.answer_parsing import in_order_of_choices
 from tool_logs import harness_line, harness_log, inspect_log, inspect_sample
 
 LABELS = ["contradiction", "entailment", "neutral"]

@@ -15,7 +15,7 @@ from cuecard.data.files.reading import read_file
 from cuecard.data.layout.labels import label_texts
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import check_test
-from cuecard.probes.formats.settling import Unmatched
+from cuecard.probes.formats.matching import Unmatched
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
 

@@ -18,13 +18,13 @@ from cuecard.errors import InputError, UsageError
 from cuecard.features.spoken import spoken_cue
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, Question, Reply
-from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.accuracy import accuracy_table
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer, structured_answer
 from cuecard.probes.formats.table import READ_FROM
 from cuecard.probes.predictions import Predictions, read_predictions
-from cuecard.probes.tests.accuracy import accuracy_table
-from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.registry import unknown_name
 from cuecard.wording import plural, points
 

@@ -15,8 +15,8 @@ from cuecard.errors import InputError
 from cuecard.features import Words
 from cuecard.models.debiasing.experts import by_example
 from cuecard.probes import CueSet, check_test
-from cuecard.probes.cues.cue_set import WordTests, choose_cues
-from cuecard.probes.cues.membership import presence_of
+from cuecard.probes.cue_members import presence_of
+from cuecard.probes.cue_set import WordTests, choose_cues
 from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.correction import CueGroups
 from cuecard.text import Encoded

@@ -15,7 +15,7 @@ from cuecard.audits.cues.findings import cue_gain
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints
-from cuecard.probes.cues.membership import presence_of
+from cuecard.probes.cue_members import presence_of
 from cuecard.stats.removal import feature_z
 
 #: A cue counts as strong if the nearer end of its share's interval is this far from the label's prior.

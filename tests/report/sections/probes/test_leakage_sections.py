@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from cuecard.card.card import FindingModel, Section
-from cuecard.probes.debiased_evaluation.measures import evaluation_measures
+from cuecard.probes.debiased_evaluation import evaluation_measures
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view
 from cuecard.report.terminal.card import render_terminal

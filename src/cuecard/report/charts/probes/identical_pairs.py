@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY
+from cuecard.probes.identical_pairs import LAST_FREQUENCY
 from cuecard.report.charts.drawing import inline, label_colour, percent_axis
 from cuecard.wording import display_text
 

@@ -9,18 +9,188 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
+from cuecard.audits.partial_input import PartialInput
+from cuecard.audits.partial_input.baselines.battery import Battery
+from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.given_away import given_away
+from cuecard.audits.slices.hits import slice_test
+from cuecard.audits.slices.rules import answer_rules
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test
-from cuecard.probes.net_scores.leak import Leak, measured_leak
-from cuecard.probes.net_scores.ranking import scores_of
-from cuecard.probes.net_scores.suspects import suspect_labels
 from cuecard.probes.predictions import Predictions
-from cuecard.stats.arrays import Floats
+from cuecard.stats import q_values
+from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.preferences.item_response import fit_items, item_response
 from cuecard.stats.scores.cross_fit_intervals import mean_interval
 from cuecard.wording import listed, percent, plural
+
+__all__ = [
+    "NetScores",
+]
+
+
+#: Share of the models above the median that must agree on another answer than the key.
+AGREED = 0.6
+
+
+def suspect_labels(answers: Ints, correct: Floats, gold: Ints) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Return suspect examples, the other answer, how many strong models agree on it, and both discriminations.
+
+    Args:
+        answers: examples × models, the position of every answer; below 0 where there is none.
+        correct: examples × models, 1 where the answer is the key.
+        gold: the key of every example.
+
+    As a key, the other answer must discriminate better: the abler a model, the likelier it gives it.
+    """
+    fit = item_response(correct.T)
+    strong = fit.ability >= np.median(fit.ability)
+    options = int(answers.max(initial=0)) + 1
+    votes = np.stack([(answers[:, strong] == k).mean(axis=1) for k in range(options)], axis=1)
+    other = votes.argmax(axis=1)
+    agreed = votes[np.arange(len(votes)), other]
+    candidates = np.flatnonzero((other != gold) & (agreed >= AGREED))
+    as_key, _ = fit_items((answers[candidates] == other[candidates, None]).T, fit.ability)
+    better = as_key > fit.discrimination[candidates]
+    which = candidates[better]
+    return which, other[which], agreed[which], fit.discrimination[which], as_key[better]
+
+
+@dataclass(frozen=True, eq=False)
+class Leak:
+    """The shortcuts that work on the test examples, what they solve, and weights that are neutral to them."""
+
+    working: tuple[str, ...]
+    solved: Bools
+    weights: Floats
+    #: How far above chance the best of them stays under these weights; above 0 where it solves nearly all examples.
+    remaining: float
+    #: Probability of the right answer by the learned choices-only model, where it is in the battery.
+    choices_only: Floats | None
+
+
+def measured_leak(data: Instances, *, tokens: str | None, seed: int, alpha: float) -> Leak:
+    """Return the leak of the test split: every blind rule and partial input, tested against chance."""
+    audit = PartialInput(tokens=tokens, seed=seed, cross_fit=False, learning_curve=False)
+    audit.run(data)
+    battery = Battery.kept(data, None)
+    assert battery is not None
+    rules: Mapping[str, Guesses] = {
+        **battery.guesses,
+        **answer_rules(battery.examples, battery.scored),
+    }
+    rules = {name: guesses for name, guesses in rules.items() if name != "most_overlap"}
+    gold, grouped = battery.examples.gold[battery.scored], battery.examples.grouped
+    tests = {
+        name: slice_test(g, gold, grouped=grouped, inflation=battery.inflation.get(name, 1.0))
+        for name, g in rules.items()
+    }
+    q = dict(zip(tests, q_values([t.log_p for t in tests.values()]), strict=True))
+    working = tuple(name for name, test in tests.items() if test.excess > 0 and q[name] <= alpha)
+    solved = np.zeros(len(gold), dtype=np.bool_)
+    for name in working:
+        solved |= _solves(rules[name], tests[name].luck)
+    excess = [rules[name].score.astype(np.float64) - tests[name].luck for name in working]
+    weights = neutral_weights(excess, len(gold))
+    remaining = max((float(weights @ one) / len(gold) for one in excess), default=0.0)
+    learned = rules.get("choices_only")
+    return Leak(working, solved, weights, remaining, None if learned is None else learned.probability)
+
+
+def _solves(guesses: Guesses, chance: float) -> Bools:
+    """Return which examples a shortcut answers; one with probabilities only where it can tell."""
+    if guesses.table is None:
+        return np.asarray(guesses.score >= 1)
+    confidence = np.nanmax(guesses.table, axis=1)
+    return given_away(guesses.score.astype(np.float64), confidence, chance)
+
+
+def neutral_weights(excess: list[Floats], n: int, most: float = 20.0) -> Floats:
+    """Return weights of mean 1, as even as can be, under which the mean of every excess is 0.
+
+    They are those of largest entropy: exp of a sum of the excesses; none is larger than `most` times the mean, or
+    nearly so. Where a rule solves nearly all examples, no such weights take it to chance.
+    """
+    if not excess:
+        return np.ones(n)
+    matrix = np.stack(excess, axis=1)
+
+    def dual(b: Floats) -> tuple[float, Floats]:
+        utilities = matrix @ b
+        total = float(logsumexp(utilities))
+        share = np.exp(utilities - total)
+        return total + 1e-4 * float(b @ b), share @ matrix + 2e-4 * b
+
+    fitted = minimize(dual, np.zeros(matrix.shape[1]), jac=True, method="L-BFGS-B")
+    utilities = matrix @ fitted.x
+    weights = np.exp(utilities - logsumexp(utilities)) * n
+    weights = np.minimum(weights, most)
+    return np.asarray(weights / weights.mean())
+
+
+RESAMPLES = 1_000
+
+
+def scores_of(
+    models: list[str], correct: Floats, ways: Mapping[str, Floats], units: Ints, seed: int
+) -> pl.DataFrame:
+    """Return every model's mean under every way to weight examples, with its rank and the change from the first way.
+
+    Args:
+        models: names of the models.
+        correct: examples × models, 1 where right.
+        ways: weights of the examples by the name of the way; the first is the plain one.
+        units: examples that are one observation share a number; they are resampled together.
+        seed: of the resamples.
+    """
+    rng = np.random.default_rng(seed)
+    codes = np.unique(units, return_inverse=True)[1]
+    groups = int(codes.max(initial=-1)) + 1
+    names = list(ways)
+    means = {name: _means(correct, weights) for name, weights in ways.items()}
+    ranks = {name: _ranks(value) for name, value in means.items()}
+    moves: dict[str, list[Ints]] = {name: [] for name in names[1:]}
+    for _ in range(RESAMPLES if len(models) > 1 else 0):
+        times = rng.multinomial(groups, np.full(groups, 1 / groups))[codes]
+        first = _ranks(_means(correct, ways[names[0]] * times))
+        for name in names[1:]:
+            moves[name].append(first - _ranks(_means(correct, ways[name] * times)))
+    columns: dict[str, object] = {"model": models}
+    for name, weights in ways.items():
+        used: Bools = weights > 0
+        ends = [
+            mean_interval(correct[used, m], units=codes[used], weights=weights[used])
+            for m in range(len(models))
+        ]
+        columns |= {
+            name: means[name],
+            f"{name}_low": np.clip([e[1] for e in ends], 0, 1),
+            f"{name}_high": np.clip([e[2] for e in ends], 0, 1),
+            f"{name}_rank": ranks[name],
+        }
+        if moves.get(name):
+            low, high = np.percentile(np.stack(moves[name]), [2.5, 97.5], axis=0)
+            columns |= {
+                f"{name}_rank_change": ranks[names[0]] - ranks[name],
+                f"{name}_rank_change_low": np.rint(low).astype(np.int64),
+                f"{name}_rank_change_high": np.rint(high).astype(np.int64),
+            }
+    return pl.DataFrame(columns)
+
+
+def _means(correct: Floats, weights: Floats) -> Floats:
+    return np.asarray(weights @ correct / max(float(weights.sum()), 1e-12))
+
+
+def _ranks(values: Floats) -> Ints:
+    """Return 1 for the highest value."""
+    return np.asarray((-values).argsort(kind="stable").argsort(kind="stable") + 1)
+
 
 NAME = "net_scores"
 AS_IT_STANDS = MeasureKind("{model}.accuracy", "accuracy of {model} as it stands", "share", "lower")

@@ -8,9 +8,7 @@ import cuecard as cc
 from cuecard.data import Instances
 from cuecard.probes import NetScores, Predictions
 from cuecard.probes.examples import check_test
-from cuecard.probes.net_scores.leak import neutral_weights
-from cuecard.probes.net_scores.probe import _findings
-from cuecard.probes.net_scores.suspects import suspect_labels
+from cuecard.probes.net_scores import _findings, neutral_weights, suspect_labels
 from cuecard.report.charts.drawing import specification
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view

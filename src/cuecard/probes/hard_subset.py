@@ -13,9 +13,8 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result,
 from cuecard.audits import PartialInput
 from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.examples import check_test
+from cuecard.probes.examples import check_test, effect_on_mean, shared_texts, versus
 from cuecard.probes.predictions import Predictions
-from cuecard.probes.shared_texts import effect_on_mean, shared_texts, versus
 from cuecard.stats import newcombe_difference, wilson
 from cuecard.stats.arrays import Bools, Ints
 from cuecard.stats.models.design_effect import two_sided_design_effects, widened

@@ -11,11 +11,10 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cues.cue_set import CueSet
-from cuecard.probes.cues.membership import Membership, membership
-from cuecard.probes.naming import for_model, q_of
+from cuecard.probes.cue_members import Membership, membership
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import for_model, q_of, versus
 from cuecard.probes.predictions import Predictions
-from cuecard.probes.shared_texts import versus
 from cuecard.stats import newcombe_difference
 from cuecard.stats.arrays import Ints
 from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects, widened

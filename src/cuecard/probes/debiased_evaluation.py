@@ -3,30 +3,169 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, MeasureKind, Need, Result, Severity, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
-from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
-from cuecard.probes.debiased_evaluation.measures import KINDS, evaluation_measures
-from cuecard.probes.examples import check_test
+from cuecard.probes.examples import check_test, shared_texts
 from cuecard.probes.predictions import Predictions
-from cuecard.probes.shared_texts import shared_texts
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.scores.doubly_robust import DebiasedAccuracy, accuracy_without_leak, steady_depth
-from cuecard.stats.weighted import effective_sample_size
+from cuecard.stats.weighted import effective_sample_size, weighted_change, weighted_share
 from cuecard.wording import only_applies_to, percent, plural, points
+
+__all__ = [
+    "DebiasedEvaluation",
+    "debiased_evaluation",
+]
+
+
+NAME = "debiased_evaluation"
+SIZE = MeasureKind("effective_sample_size", "effective sample size of the test set", "share", "lower")
+ACCURACY = MeasureKind("accuracy.{model}", "unweighted accuracy of {model}", "share", "lower")
+WEIGHTED = MeasureKind("weighted_accuracy.{model}", "reweighted accuracy of {model}", "share", "lower")
+CHANGE = MeasureKind("change.{model}", "change of accuracy of {model} after reweighting", "points", "lower")
+BASELINE = MeasureKind("baseline.{model}", "unweighted accuracy of the baseline {model}", "share")
+WEIGHTED_BASELINE = MeasureKind(
+    "weighted_baseline.{model}", "reweighted accuracy of the baseline {model}", "share"
+)
+KINDS = (SIZE, ACCURACY, WEIGHTED, CHANGE, BASELINE, WEIGHTED_BASELINE)
+
+
+def evaluation_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the accuracy of every model and baseline, unweighted and under the weights."""
+    n = summary["n"]
+    measures = [SIZE.of(NAME, summary["effective_share"], n=n)]
+    for model, part in summary["models"].items():
+        plain, weighted = (BASELINE, WEIGHTED_BASELINE) if part["baseline"] else (ACCURACY, WEIGHTED)
+        for kind, prefix in ((plain, ""), (weighted, "weighted_")):
+            ends = {"low": part[f"{prefix}low"], "high": part[f"{prefix}high"]}
+            measures.append(kind.of(NAME, part[f"{prefix}accuracy"], **ends, n=n, model=model))
+        if not part["baseline"]:
+            ends = {"low": part["change_low"], "high": part["change_high"]}
+            measures.append(CHANGE.of(NAME, part["change"], **ends, chance=0.0, n=n, model=model))
+    return measures
+
+
+def debiased_evaluation(
+    data: Instances,
+    predictions: pl.DataFrame,
+    weights: pl.DataFrame,
+    *,
+    split: str = "test",
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return unweighted and weighted accuracy with intervals, a row per model and first one for the majority.
+
+    Args:
+        data: the dataset that was predicted.
+        predictions: columns `example_id`, `prediction` (a label; for choices, the chosen position), and `model` where
+            there are several.
+        weights: columns `example_id`, `split`, `weight`, as the remedies return them.
+        split: the split to evaluate on.
+        level: level of the intervals.
+    """
+    if split not in data.splits:
+        raise unknown_name("split", split, list(data.splits))
+    gold = _gold(data.split(split))
+    mine = weights.filter(pl.col("split").cast(pl.String) == split).select("example_id", "weight")
+    gold = gold.join(mine, on="example_id", how="left", maintain_order="left")
+    if gold["weight"].null_count():
+        raise InputError(
+            f"{gold['weight'].null_count():,} {split} examples have no weight; reweight all splits together."
+        )
+    rows = [majority_row(gold["gold"], gold["weight"].to_numpy(), level)]
+    if "model" not in predictions.columns:
+        predictions = predictions.with_columns(model=pl.lit("model"))
+    for (name,), answers in predictions.group_by("model", maintain_order=True):
+        answered = answers.select("example_id", pl.col("prediction").cast(pl.String))
+        if answered["example_id"].n_unique() < answered.height:
+            raise InputError(
+                f"The predictions of {name!r} name an example twice; keep one row per example and model."
+            )
+        joined = gold.join(answered, on="example_id", how="left", maintain_order="left")
+        missing = joined["prediction"].null_count()
+        if missing:
+            raise InputError(
+                f"The predictions of {name!r} lack {missing:,} of {joined.height:,} {split} examples, such as "
+                f"{joined.filter(pl.col('prediction').is_null())['example_id'][0]!r}; predict every example."
+            )
+        right = (joined["prediction"] == joined["gold"]).to_numpy()
+        rows.append(accuracy_row(str(name), right, joined["weight"].to_numpy(), level))
+    return pl.DataFrame(rows, schema_overrides=ROW_SCHEMA)
+
+
+def _gold(data: Instances) -> pl.DataFrame:
+    """Return the right answer of every example: its label, or the position of the right choice."""
+    table = data.table.with_columns(pl.col("example_id").cast(pl.String))
+    if data.grouped:
+        table = table.filter(pl.Series(data.label_codes == 0))
+        return table.select("example_id", gold=pl.col("position").cast(pl.String))
+    return table.select("example_id", gold=pl.col("label").cast(pl.String))
+
+
+def accuracy_row(
+    model: str,
+    right: Bools,
+    weights: Floats,
+    level: float = 0.95,
+    *,
+    weighted_right: Bools | None = None,
+    robust: DebiasedAccuracy | None = None,
+) -> dict[str, object]:
+    """Return the accuracy of one model as it stands and without the leak.
+
+    A majority may name another label under the weights, and `weighted_right` says where that one is right; the
+    change is then no property of one model and has no interval. With `robust`, the estimate is the doubly robust one,
+    and that of the weights alone stands beside it.
+    """
+    plain = weighted_share(right, np.ones(len(right)), level)
+    weighted = weighted_share(right if weighted_right is None else weighted_right, weights, level)
+    change: tuple[float | None, ...] = (weighted.share - plain.share, None, None)
+    if robust is not None:
+        estimate = (robust.accuracy, robust.low, robust.high, robust.effective_n)
+        change = (robust.change, robust.change_low, robust.change_high)
+    else:
+        estimate = (weighted.share, weighted.low, weighted.high, weighted.effective_n)
+        if weighted_right is None:
+            change = weighted_change(right, weights, level)
+    names = ("weighted_accuracy", "weighted_low", "weighted_high", "effective_n")
+    return {
+        "model": model,
+        "n": plain.n,
+        "accuracy": plain.share,
+        "low": plain.low,
+        "high": plain.high,
+        **dict(zip(names, estimate, strict=True)),
+        **dict(zip(("change", "change_low", "change_high"), change, strict=True)),
+        "weights_alone": weighted.share,
+    }
+
+
+def majority_row(gold: pl.Series, weights: Floats, level: float = 0.95) -> dict[str, object]:
+    """Return the accuracy of always giving the most frequent answer, which may be another under the weights."""
+    shares = pl.DataFrame({"gold": gold, "weight": weights}).group_by("gold").agg(
+        n=pl.len(), weight=pl.col("weight").sum()
+    )  # fmt: skip
+    most = [shares.sort(column, "gold", descending=[True, False])["gold"][0] for column in ("n", "weight")]
+    plain, weighted = ((gold == answer).to_numpy() for answer in most)
+    return accuracy_row("majority", plain, weights, level, weighted_right=weighted)
+
+
+#: Columns of the table whose values may all be missing.
+ROW_SCHEMA = {"change_low": pl.Float64, "change_high": pl.Float64}
+
 
 #: What the table calls a forest that sees the three leakage features and no word.
 GRAPH_ALONE = "pair graph alone"

@@ -12,10 +12,9 @@ import polars as pl
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import TASKS, Instances, Task
 from cuecard.features.spoken import spoken_cue
-from cuecard.probes.cues.cue_set import CueSet
-from cuecard.probes.naming import for_model, q_of
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import effect_on_mean, effects_of, for_model, q_of, versus
 from cuecard.probes.predictions import Predictions
-from cuecard.probes.shared_texts import effect_on_mean, effects_of, versus
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.models.design_effect import deflated_log10_p, widened

@@ -1,1 +1,0 @@
-"""Statistical tests of a model's answers, one per file."""
