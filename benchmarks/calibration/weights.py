@@ -14,7 +14,7 @@ import polars as pl
 from benchmarks.calibration.units import random_words
 from cuecard.data import Instances, Task
 from cuecard.remedies import LexicalWeights
-from cuecard.remedies.weighted_audits import ALPHA, audits_before_and_after
+from cuecard.remedies.reaudits import ALPHA, audits_before_and_after
 
 MEASURE = {
     "pair": "partial_input.hypothesis_only.accuracy",

@@ -13,7 +13,8 @@ import numpy as np
 
 import cuecard as cc
 from cuecard import wording
-from cuecard.remedies.plan import METHODS, without
+from cuecard.remedies.plan.removal import METHODS
+from cuecard.remedies.plan.worksheet import without
 from cuecard.run import Plan
 
 #: Dataset, training file, goal.

@@ -102,7 +102,7 @@ def ratchet(folder: Path, rng: random.Random) -> Path:
 @cache
 def _worksheet() -> list[dict[str, str]]:
     from cuecard.data.examples import Examples
-    from cuecard.remedies.plan import worksheet_rows
+    from cuecard.remedies.plan.worksheet import worksheet_rows
     from fuzzing.reader import dataset
 
     rows = [

@@ -17,7 +17,7 @@ from cuecard.errors import CueCardError
 from cuecard.probes import read_predictions
 from cuecard.probes.examples import check_test
 from cuecard.probes.prompts.study import find_prompt
-from cuecard.remedies.plan import applied, read_worksheet
+from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.run import audit, probe
 
 LABELS = ("contradiction", "entailment", "neutral")

@@ -7,7 +7,7 @@ import pytest
 from cuecard.analysis import Measure
 from cuecard.data import Instances
 from cuecard.errors import InputError
-from cuecard.remedies.refitted_null import Reference, p_values, references, shuffled_labels
+from cuecard.remedies.reaudits import Reference, p_values, references, shuffled_labels
 from small_sets import choice_instances, pair_instances
 
 

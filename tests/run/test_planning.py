@@ -10,7 +10,7 @@ from cuecard.card.policy import judge_card, parse_policy
 from cuecard.data.demo import demo_nli
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
-from cuecard.remedies.plan import METHODS, cue_evidence
+from cuecard.remedies.plan.removal import METHODS, cue_evidence
 from cuecard.run import plan
 from cuecard.run.planning import _broken
 from policy_cards import card_with, excess

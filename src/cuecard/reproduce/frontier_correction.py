@@ -12,8 +12,8 @@ from cuecard.data import Instances
 from cuecard.models.debiasing.experts import BiasExpert, expert_log_probabilities, fit_expert
 from cuecard.models.text_model import partial_condition
 from cuecard.probes import check_test
-from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
-from cuecard.remedies.correction.tuning import Part, tune
+from cuecard.remedies.correction import ListedCues, cue_groups
+from cuecard.remedies.tuning import Part, tune
 from cuecard.reproduce.frontier_schemes import OTHER_PREMISES, FrontierCorrection
 from cuecard.stats.arrays import Floats
 from cuecard.stats.correction import CueGroups

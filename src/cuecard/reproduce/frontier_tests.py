@@ -17,8 +17,7 @@ from cuecard.models.text_model import partial_condition
 from cuecard.probes import CueSet, Predictions, check_test
 from cuecard.probes.cue_set import WordTests
 from cuecard.remedies import LexicalWeights
-from cuecard.remedies.correction.correction import scored
-from cuecard.remedies.correction.listed_cues import ListedCues
+from cuecard.remedies.correction import ListedCues, scored
 from cuecard.stats.arrays import Bools, Floats
 
 #: Prefix of a test's columns → what it is about; the first are the listed words themselves.

@@ -13,7 +13,7 @@ from cuecard.card.files import staged_card
 from cuecard.card.policy import Policy
 from cuecard.data.files.sources import SPLITS
 from cuecard.errors import UsageError
-from cuecard.remedies.plan import applied, read_worksheet, write_worksheet
+from cuecard.remedies.plan.worksheet import applied, read_worksheet, write_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
 from cuecard.run.plan_results import Plan

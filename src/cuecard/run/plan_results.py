@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Measure
 from cuecard.card.policy import Rule
 from cuecard.data import Instances
-from cuecard.remedies.plan import Method
+from cuecard.remedies.plan.removal import Method
 from cuecard.stats.limits.limits import judge
 
 #: What becomes of the examples that a plan chooses.

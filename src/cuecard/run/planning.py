@@ -18,22 +18,15 @@ from cuecard.card.policy import Allowance, Limit, Policy, Rule, Ruling, judge_ca
 from cuecard.data import Instances, Source
 from cuecard.data.examples import Floats, Ints
 from cuecard.errors import UsageError
-from cuecard.remedies.plan import (
-    Change,
-    CueEvidence,
-    Method,
-    applied,
+from cuecard.remedies.plan.edits import (
     balanced_positions,
     conflicting_examples,
-    cue_evidence,
     evenly_over,
-    removal_order,
+    re_paired,
     repeated_examples,
-    without,
-    worksheet_rows,
 )
-from cuecard.remedies.plan.predicting import predicted_value
-from cuecard.remedies.plan.re_pairing import re_paired
+from cuecard.remedies.plan.removal import CueEvidence, Method, cue_evidence, predicted_value, removal_order
+from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows
 from cuecard.run.auditing import audit
 from cuecard.run.plan_results import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.runner import Data, Progress, loaded

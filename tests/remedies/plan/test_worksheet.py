@@ -10,7 +10,7 @@ import pytest
 
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
-from cuecard.remedies.plan import applied, read_worksheet, worksheet_rows, write_worksheet
+from cuecard.remedies.plan.worksheet import applied, read_worksheet, worksheet_rows, write_worksheet
 from small_sets import choice_instances, pair_instances
 
 PAIRS = [

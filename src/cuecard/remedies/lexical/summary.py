@@ -10,7 +10,7 @@ import polars as pl
 from cuecard.remedies.lexical.balance_problem import Balanced, BalanceProblem
 from cuecard.remedies.lexical.findings import otherwise_counted
 from cuecard.remedies.lexical.held_out import chance_err_of_ngrams, random_ngrams
-from cuecard.remedies.reaudit import Reaudit
+from cuecard.remedies.reaudits import Reaudit
 from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import BalancedWeights
 from cuecard.stats.weighted import effective_sample_share

@@ -36,9 +36,7 @@ from cuecard.remedies.lexical.ridge_choice import (
     held_out_table,
 )
 from cuecard.remedies.lexical.summary import lexical_summary
-from cuecard.remedies.reaudit import reaudit
-from cuecard.remedies.refitted_null import DRAWS
-from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits, reaudit
 from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.remedies.correction.correction import cost_sentence
+from cuecard.remedies.correction import cost_sentence
 from cuecard.stats import format_p
 from cuecard.wording import display_text, plural
 

@@ -211,7 +211,7 @@ def _gap(recipe: Recipe, data: Instances, probabilities: Floats | None) -> dict[
     if recipe.debias is None or probabilities is None:
         return None
     from cuecard.probes import Predictions
-    from cuecard.remedies.correction.correction import gap_of
+    from cuecard.remedies.correction import gap_of
 
     return gap_of(data, Predictions(recipe.model, probabilities.argmax(axis=1), probabilities))
 

@@ -1,4 +1,4 @@
-"""How strongly to correct: chosen on examples with labels, never on those that are scored."""
+"""How strongly to correct predictions: chosen on examples with labels, never on those that are scored."""
 
 from __future__ import annotations
 

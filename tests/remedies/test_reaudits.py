@@ -5,7 +5,7 @@ import pytest
 
 from cuecard.errors import UsageError
 from cuecard.remedies import LexicalWeights, NeutralWeights
-from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.remedies.reaudits import audits_before_and_after, chosen_audits
 from small_sets import choice_instances, pair_instances
 
 

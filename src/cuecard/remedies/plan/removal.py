@@ -1,22 +1,26 @@
-"""Which examples have which cues of a card, with the label the cue predicts or against it."""
+"""Which examples carry the cues of a card, in which order to remove them, and what their removal does to a measure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
+from cuecard.analysis import Measure
 from cuecard.audits import Cues
 from cuecard.audits.cues.findings import cue_gain
+from cuecard.audits.cues.measures import CUES, NAME
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.probes.cue_members import presence_of
-from cuecard.stats.removal import feature_z
+from cuecard.stats.entropy_balancing import entropy_balance
+from cuecard.stats.removal import feature_z, weight_order, z_order
 
 #: A cue counts as strong if the nearer end of its share's interval is this far from the label's prior.
 STRONG_GAIN = 0.10
@@ -134,3 +138,123 @@ def _entries(examples: Examples, having: Any, cues: pl.DataFrame) -> tuple[Ints,
         np.where(of_right, right_has, 1 - right_has).astype(np.float64),
         np.where(of_right, chance, 1 - chance),
     )
+
+
+Method = Literal["weights", "z-filter", "aflite", "random"]
+METHODS: tuple[Method, ...] = get_args(Method)
+#: Number of rounds in which AFLite removes the easiest examples; it retrains after each.
+ROUNDS = 5
+#: Where cues are to go, they are brought to this share of the z of the weakest of them; where a model's accuracy is to
+#: fall, which adds up many weak features, all features are brought to a z of chance.
+BELOW, BY_CHANCE = 0.9, 1.0
+#: The smallest effective sample size that the weights may leave.
+LEAST_SAMPLE = 0.2
+
+#: Return how likely the right answer of each of some examples is for a model that did not see it.
+Score = Callable[[Ints], Floats]
+
+
+def removal_order(
+    method: Method,
+    evidence: CueEvidence,
+    allowed: Bools,
+    *,
+    score: Score,
+    most: int,
+    every_feature: bool = False,
+    seed: int = 0,
+) -> Ints:
+    """Return the examples in the order in which to change them; those not allowed are left out.
+
+    Args:
+        method: weights, z-filter, aflite or random.
+        evidence: which examples have which cues.
+        allowed: the examples that may be proposed.
+        score: fits a shortcut model on some examples, for AFLite.
+        most: the largest number of examples that will be changed.
+        every_feature: remove the associations of all features, not only those of cues.
+        seed: of what is drawn.
+    """
+    if method == "random":
+        return np.random.default_rng(seed).permutation(np.flatnonzero(allowed)).astype(np.int64)
+    if method == "z-filter":
+        target = BY_CHANCE if every_feature else BELOW * evidence.critical
+        return z_order(evidence.deviations, evidence.variances, allowed, target)
+    if method == "weights":
+        return weight_order(balancing_weights(evidence, every_feature), allowed, seed=seed)
+    return _aflite(allowed, score, most)
+
+
+def balancing_weights(evidence: CueEvidence, every_feature: bool = False) -> Floats:
+    """Return weights of the examples under which features do not predict the label, the closest to equal ones."""
+    examples, data = evidence.examples, evidence.examples.instances
+    least = BY_CHANCE if every_feature else BELOW * evidence.critical
+    balanced_features = np.flatnonzero(np.abs(evidence.features["z"].to_numpy()) >= least)
+    if not len(balanced_features):
+        return np.ones(len(examples))
+    balanced = entropy_balance(
+        evidence.instances[:, balanced_features],
+        data.label_codes,
+        target="overall",
+        groups=data.example_codes if data.grouped else None,
+        min_ess=LEAST_SAMPLE,
+        balance_labels=not data.grouped,
+    )
+    return balanced.weights[examples.first_rows[:-1]]
+
+
+def _aflite(allowed: Bools, score: Score, most: int) -> Ints:
+    """Return the examples by how easily a model that did not see them predicts them, learned again after each round."""
+    left = np.ones(len(allowed), dtype=np.bool_)
+    order: list[Ints] = []
+    for _ in range(ROUNDS):
+        here = np.flatnonzero(left)
+        candidates = here[allowed[here]]
+        if not len(candidates):
+            break
+        easiness = np.zeros(len(allowed))
+        easiness[here] = score(here)
+        slice_size = max(1, -(-most // ROUNDS))
+        easiest = candidates[np.argsort(-easiness[candidates], kind="stable")][:slice_size]
+        order.append(easiest)
+        left[easiest] = False
+    return np.concatenate([*order, np.empty(0, dtype=np.int64)]).astype(np.int64)
+
+
+def predicted_value(
+    table: pl.DataFrame, evidence: CueEvidence, measure: Measure, removed: Ints
+) -> float | None:
+    """Return the value of a measure without some examples, or None where it cannot be told without an audit.
+
+    An accuracy is that of the same answers on the examples left: a model trained on them will find other words. A
+    number of cues counts those whose z, recounted, is still as large as that of the weakest cue. `table` is the card's
+    table of examples.
+    """
+    if measure.solved:
+        return _accuracy(table, measure, evidence.examples, removed)
+    if measure.name == CUES.named(NAME) and len(evidence.cues):
+        kept = np.ones(len(evidence.examples), dtype=np.bool_)
+        kept[removed] = False
+        train = kept & evidence.examples.in_split("train")
+        z = feature_z(evidence.deviations[train], evidence.variances[train])
+        return float((np.abs(z) >= evidence.critical).sum())
+    return None
+
+
+def _accuracy(table: pl.DataFrame, measure: Measure, examples: Examples, removed: Ints) -> float | None:
+    """Return the share of what was solved, above chance where the measure is in points."""
+    column = measure.solved
+    if column not in table.columns:
+        return None
+    scored = examples.in_split("test") if "test" in set(examples.splits) else examples.in_split("train")
+    scored = scored & table[column].is_not_null().to_numpy()
+    scored[removed] = False
+    if not scored.any():
+        return None
+    accuracy = float(table[column].filter(pl.Series(scored)).to_numpy().mean())
+    if measure.unit != "points":
+        return accuracy
+    if examples.grouped:
+        return accuracy - float((1 / examples.sizes[scored]).mean())
+    gold = examples.gold[scored]
+    return accuracy - float(np.bincount(gold).max() / len(gold))

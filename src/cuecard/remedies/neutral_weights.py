@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,17 +11,42 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import About, Finding, MeasureKind, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
 from cuecard.audits.pair_graph.scores import trial
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
-from cuecard.remedies.neutral.measures import KINDS, neutral_measures
-from cuecard.remedies.refitted_null import DRAWS
-from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 from cuecard.wording import percent, plural
+
+NAME = "neutral_weights"
+SIZE = MeasureKind("effective_sample_size", "effective sample size", "share", "lower")
+LARGEST = MeasureKind("largest_weight", "largest weight (mean 1)", "score", "higher")
+LEAKAGE = MeasureKind("leakage.{when}", "pair-graph accuracy, {when}", "share", "higher")
+KINDS = (SIZE, LARGEST, LEAKAGE)
+
+
+def neutral_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return what the weights cost, and how well the pair graph predicts the label without and with them."""
+    n = summary["examples"]
+    return [
+        SIZE.of(NAME, summary["effective_share"], n=n),
+        LARGEST.of(NAME, summary["largest"], n=n),
+        *(
+            LEAKAGE.of(
+                NAME,
+                part["accuracy"],
+                low=part["low"],
+                high=part["high"],
+                chance=summary["majority"][when],
+                when=when,
+            )
+            for when, part in summary["leakage_accuracy"].items()
+        ),
+    ]
+
 
 #: Below this share of the examples as effective sample size, a limit on the weights is tried.
 LOW_SHARE = 0.5

@@ -1,1 +1,0 @@
-"""Weights under which the pair graph does not predict the label."""
