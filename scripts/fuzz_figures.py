@@ -52,7 +52,7 @@ def looping_answer() -> float:
 
 def slow_server() -> float:
     """Return the seconds until a question ends whose answer comes byte by byte, where 2 are allowed."""
-    from cuecard.models.endpoint.client import Endpoint, Question
+    from cuecard.models.endpoint import Endpoint, Question
 
     def drip(listening: socket.socket) -> None:
         connection, _ = listening.accept()
@@ -67,7 +67,7 @@ def slow_server() -> float:
 
 def packed_reply() -> float:
     """Read a reply of 4 MB that expands to 4 GB; return the seconds."""
-    from cuecard.models.endpoint.client import Endpoint, Question
+    from cuecard.models.endpoint import Endpoint, Question
 
     def bomb(listening: socket.socket) -> None:
         connection, _ = listening.accept()

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.models import MODELS, Step
-from cuecard.models.dynamics import Dynamics
+from cuecard.models.examples import Dynamics
 from cuecard.models.text_model import visible
 
 

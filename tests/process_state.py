@@ -13,7 +13,7 @@ from typing import Any
 REGISTRIES = {
     "cuecard.audits.registry": "AUDITS",
     "cuecard.features.family": "FAMILIES",
-    "cuecard.models.embeddings.embedders": "EMBEDDERS",
+    "cuecard.models.embeddings": "EMBEDDERS",
     "cuecard.models.text_model": "MODELS",
     "cuecard.probes": "PROBES",
     "cuecard.remedies": "REMEDIES",

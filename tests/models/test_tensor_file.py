@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cuecard.errors import InputError
-from cuecard.models.tensor_file import read_arrays, write_arrays
+from cuecard.models.saved import read_arrays, write_arrays
 
 ARRAYS = {
     "a/b": np.arange(6, dtype=np.float32).reshape(2, 3),

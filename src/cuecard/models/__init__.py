@@ -6,10 +6,10 @@ from cuecard._lazy import lazy_names
 from cuecard.models.text_model import MODELS
 
 if TYPE_CHECKING:
-    from cuecard.models.debiasing.experts import BiasExpert
-    from cuecard.models.debiasing.methods import Debias
-    from cuecard.models.dynamics import Dynamics
-    from cuecard.models.embeddings.embedders import EMBEDDERS, Embedder, check_embedding, embed
+    from cuecard.models.bias_experts import BiasExpert
+    from cuecard.models.debiasing import Debias
+    from cuecard.models.embeddings import EMBEDDERS, Embedder, check_embedding, embed
+    from cuecard.models.examples import Dynamics
     from cuecard.models.linear.learner import LinearModel
     from cuecard.models.neural import ESIM, BiLSTM, NeuralModel, SiameseLSTM, Transformer
     from cuecard.models.ngram_models import FastText, LinearText

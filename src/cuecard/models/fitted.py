@@ -19,7 +19,7 @@ from cuecard.cache import cache_folder, cached_arrays, content_key
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError
 from cuecard.models.recipe import Recipe
-from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts, saliency, token_texts
+from cuecard.models.saliency import SaliencyMaps, TokenTexts, saliency, token_texts
 from cuecard.models.saved import load_model
 from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
 from cuecard.stats.arrays import Floats

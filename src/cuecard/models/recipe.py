@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -12,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.models.debiasing.methods import Debias, fit_debiased
+from cuecard.models.debiasing import Debias, fit_debiased
 from cuecard.models.text_model import CONDITIONS, MODELS, Condition, FitJob, TextModel, Watch
 from cuecard.registry import unknown_name
 
@@ -181,3 +182,24 @@ def recipes(
         )
         for one in names
     ]
+
+
+#: Called with the title of a training run; the run happens inside the context it returns, which gives what to tell
+#: of the progress.
+Tell = Callable[[str], AbstractContextManager[Watch | None]]
+
+
+def seedless_recipes(models: Iterable[str], settings: Iterable[str]) -> list[Recipe]:
+    """Return a recipe per model, each to be trained with several seeds; a setting that gives one is an error."""
+    settings = list(settings)
+    if any(name == "seed" for _, name, _ in parse_model_settings(settings)):
+        raise UsageError(
+            "An experiment trains with several seeds: give the first with --seed, not with --set."
+        )
+    return recipes(models, settings)
+
+
+def silently(title: str) -> AbstractContextManager[Watch | None]:
+    """Tell nobody."""
+    del title
+    return nullcontext(None)

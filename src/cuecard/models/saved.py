@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
 from cuecard.errors import InputError
 from cuecard.models.text_model import MODELS, TextModel
+from cuecard.writing import write_whole
 
 DESCRIPTION = "model.json"
 WEIGHTS = "model.safetensors"
@@ -63,3 +70,36 @@ def safe_weights(folder: Path) -> Path:
         f"s.save_file({{k: v.clone() for k, v in torch.load('{pickled[0].name}', weights_only=True).items()}}, "
         f"'{WEIGHTS}')\""
     )
+
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write named arrays to a file, which appears whole or not at all."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    write_whole(path, lambda staged: save_file(contiguous, staged))
+
+
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Return the named arrays of a file that `write_arrays`, or any writer of safetensors, has written."""
+    try:
+        arrays: dict[str, npt.NDArray[Any]] = load_file(path)
+    except OSError as error:
+        raise InputError(f"{path}: the model's numbers cannot be read ({error.strerror or error}).") from None
+    except (SafetensorError, KeyError, ValueError, TypeError):
+        raise InputError(f"{path} is damaged or not a safetensors file: retrain the model.") from None
+    return arrays
+
+
+def expected(arrays: Arrays, name: str, dtype: npt.DTypeLike, *shape: int | None) -> npt.NDArray[Any]:
+    """Return an array that has this type and shape (None: any length), or raise a ValueError that says what it has."""
+    array = arrays[name]
+    fits = len(array.shape) == len(shape) and all(
+        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(dtype) or not fits:
+        wanted = "×".join("any" if length is None else str(length) for length in shape)
+        has = "×".join(map(str, array.shape))
+        raise ValueError(f"{name} is {has} of {array.dtype} instead of {wanted} of {np.dtype(dtype)}")
+    return array

@@ -13,8 +13,13 @@ import polars as pl
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.models import TextModel
-from cuecard.models.saliency.maps import token_texts
-from cuecard.models.saliency.relevance import RelevanceAgreement, Shown, relevance_agreement, saliency_table
+from cuecard.models.saliency import (
+    RelevanceAgreement,
+    Shown,
+    relevance_agreement,
+    saliency_table,
+    token_texts,
+)
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED, check_test, effect_on_mean, effects_of, q_of, shared_texts
 from cuecard.probes.predictions import Predictions

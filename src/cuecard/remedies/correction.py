@@ -15,7 +15,7 @@ from cuecard.audits.partial_input.learned.folds import make_folds
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Words
-from cuecard.models.debiasing.experts import (
+from cuecard.models.bias_experts import (
     BiasExpert,
     by_example,
     cross_fitted,

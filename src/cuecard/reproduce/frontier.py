@@ -15,10 +15,9 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
 from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
-from cuecard.models.debiasing.methods import AFTER_TRAINING, change_last_layer
+from cuecard.models.debiasing import AFTER_TRAINING, change_last_layer
 from cuecard.models.fitted import answer_probabilities, fit_key, fitted_model
-from cuecard.models.recipe import Recipe
-from cuecard.models.runs import Tell, seedless_recipes, silently
+from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.models.text_model import TextModel
 from cuecard.probes import DebiasedEvaluation, Predictions, check_test
 from cuecard.remedies import NeutralWeights

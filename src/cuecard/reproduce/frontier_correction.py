@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.models.debiasing.experts import BiasExpert, expert_log_probabilities, fit_expert
+from cuecard.models.bias_experts import BiasExpert, expert_log_probabilities, fit_expert
 from cuecard.models.text_model import partial_condition
 from cuecard.probes import check_test
 from cuecard.remedies.correction import ListedCues, cue_groups

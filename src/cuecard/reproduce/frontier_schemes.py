@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cuecard.errors import UsageError
-from cuecard.models.debiasing.cue_readers import PAIR_GRAPH, check_cues
-from cuecard.models.debiasing.methods import METHODS, Debias
+from cuecard.models.bias_experts import PAIR_GRAPH, check_cues
+from cuecard.models.debiasing import METHODS, Debias
 from cuecard.registry import unknown_name
 
 PLAIN, ENSEMBLE, NEUTRAL = "plain", "ensemble", "neutral"

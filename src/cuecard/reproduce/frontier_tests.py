@@ -12,7 +12,7 @@ from cuecard.audits import Cues
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError
 from cuecard.features import Bigrams
-from cuecard.models.debiasing.experts import BiasExpert
+from cuecard.models.bias_experts import BiasExpert
 from cuecard.models.text_model import partial_condition
 from cuecard.probes import CueSet, Predictions, check_test
 from cuecard.probes.cue_set import WordTests

@@ -14,8 +14,7 @@ from cuecard.audits.partial_input.baselines.judging import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import fitted_probabilities
-from cuecard.models.recipe import Recipe
-from cuecard.models.runs import Tell, seedless_recipes, silently
+from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeights

@@ -17,8 +17,7 @@ from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.models.fitted import fitted_probabilities
-from cuecard.models.recipe import Recipe
-from cuecard.models.runs import Tell, seedless_recipes, silently
+from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights

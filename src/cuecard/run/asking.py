@@ -14,8 +14,7 @@ from cuecard.cache import cache_folder
 from cuecard.data import Instances, Source
 from cuecard.data.output.rows import check_not_read, check_writable, write_rows
 from cuecard.limits import check_seed
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.client import Endpoint, check_endpoint
+from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.cue_members import sample_test
 from cuecard.probes.prompts.study import BUILT_IN

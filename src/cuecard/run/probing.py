@@ -14,7 +14,7 @@ from cuecard.audits import Cues
 from cuecard.card.card import Card
 from cuecard.data import Instances, Source
 from cuecard.errors import UsageError
-from cuecard.models.runs import Tell, silently
+from cuecard.models.recipe import Tell, silently
 from cuecard.probes import (
     PROBES,
     CueSet,

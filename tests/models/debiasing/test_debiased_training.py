@@ -11,13 +11,12 @@ from cuecard.data import Examples
 from cuecard.data.demo import demo_choice
 from cuecard.errors import CueCardError, UsageError
 from cuecard.models import MODELS, BiasExpert, Debias, load_model
-from cuecard.models.debiasing.experts import fit_expert
-from cuecard.models.debiasing.last_layer import erase_cues, refit_last_layer
-from cuecard.models.debiasing.methods import METHODS
-from cuecard.models.debiasing.objective import Objective
+from cuecard.models.bias_experts import fit_expert
+from cuecard.models.debiasing import METHODS, erase_cues, refit_last_layer
 from cuecard.models.fitted import answer_probabilities
 from cuecard.models.ngram_models.descent import Descent
 from cuecard.models.recipe import Recipe
+from cuecard.models.text_model import Objective
 from small_sets import pair_instances
 
 LABELS, WORDS = ("contradiction", "entailment", "neutral"), ("nobody", "outdoors", "friend")

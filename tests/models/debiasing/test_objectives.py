@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from cuecard.models.debiasing.objective import Objective, scaled_confidence
+from cuecard.models.text_model import Objective, scaled_confidence
 
 torch = pytest.importorskip("torch", reason="needs the extra `models`")
 
-from cuecard.models.neural.modules.reader import Reader  # noqa: E402
-from cuecard.models.neural.objectives import TrainedFor  # noqa: E402
+from cuecard.models.neural.losses import TrainedFor  # noqa: E402
+from cuecard.models.neural.modules import Reader  # noqa: E402
 
 N, K, D = 12, 3, 4
 GOLD = np.arange(N) % K

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models import embed
-from cuecard.models.embeddings import sentence_encoder
-from cuecard.models.embeddings.lexical import lexical_embedding, tfidf
+from cuecard.models import huggingface as sentence_encoder
+from cuecard.models.embeddings import lexical_embedding, tfidf
 
 SENTENCES = [
     "a man is sleeping",

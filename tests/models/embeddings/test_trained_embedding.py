@@ -18,7 +18,7 @@ from cuecard.audits.clusters.texts import as_read
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, embed
-from cuecard.models.embeddings.trained import is_trained
+from cuecard.models.embeddings import is_trained
 from small_sets import choice_instances, pair_instances
 
 TOPICS = ["sleep bed nap", "song stage guitar", "soup stove cook", "snow ski cold"]

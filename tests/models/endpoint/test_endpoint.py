@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from cuecard.errors import InputError, UsageError
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.client import Endpoint, EndpointError, Question, Reply, check_endpoint
+from cuecard.models.endpoint import AnswerCache, Endpoint, EndpointError, Question, Reply, check_endpoint
 from pace import PATIENCE
 from scripted_server import Script, serving
 

@@ -9,8 +9,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.data.demo import demo_nli
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.client import Endpoint, Question
+from cuecard.models.endpoint import AnswerCache, Endpoint, Question
 from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predictions
 from cuecard.probes.cue_members import sample_test
 

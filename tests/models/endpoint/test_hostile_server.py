@@ -13,9 +13,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.client import Endpoint, EndpointError, Question
-from cuecard.models.endpoint.exchange import LARGEST_BODY
+from cuecard.models.endpoint import LARGEST_BODY, AnswerCache, Endpoint, EndpointError, Question
 from pace import PATIENCE
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")

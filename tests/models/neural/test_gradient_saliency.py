@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from cuecard.models import MODELS
-from cuecard.models.saliency.maps import aligned, token_texts
-from cuecard.models.saliency.relevance import relevance_agreement
+from cuecard.models.saliency import aligned, relevance_agreement, token_texts
 from planted_cues import TINY, cue_choices, cue_pairs
 from small_sets import choice_instances, pair_instances
 from tiny_checkpoint import tiny_checkpoint

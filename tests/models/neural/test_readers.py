@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 
 def test_two_directions_give_what_packed_sequences_give() -> None:
-    from cuecard.models.neural.modules.recurrent import Bidirectional, last_states
+    from cuecard.models.neural.modules import Bidirectional, last_states
 
     torch.manual_seed(0)
     ours, theirs = Bidirectional(6, 5), torch.nn.LSTM(6, 5, batch_first=True, bidirectional=True)

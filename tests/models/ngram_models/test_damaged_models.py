@@ -13,8 +13,7 @@ from told_sets import told_by_word, told_choices
 from cuecard.errors import InputError
 from cuecard.models import MODELS, FastText
 from cuecard.models.linear.ngram_features import BITS
-from cuecard.models.saved import load_model
-from cuecard.models.tensor_file import read_arrays, write_arrays
+from cuecard.models.saved import load_model, read_arrays, write_arrays
 
 
 def outside(slots: Any) -> Any:

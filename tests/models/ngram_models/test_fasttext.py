@@ -14,12 +14,11 @@ from told_sets import told_by_both, told_by_word, told_choices
 
 from cuecard.errors import UsageError
 from cuecard.models import FastText
-from cuecard.models.debiasing.objective import Objective
-from cuecard.models.dynamics import Epoch
-from cuecard.models.examples import accuracy, examples_of, training_examples
+from cuecard.models.examples import Epoch, accuracy, examples_of, training_examples
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Bags, Descent, loop_arrays
+from cuecard.models.text_model import Objective
 
 
 def numeric_gradient(loss: Any, array: Any, step: float = 1e-5) -> Any:

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 
-from cuecard.models.debiasing.objective import Objective
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Loops
+from cuecard.models.text_model import Objective
 
 WIDTH, FEATURES, RATE = 3, 4, 1e-3
 

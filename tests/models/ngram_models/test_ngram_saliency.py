@@ -10,7 +10,7 @@ from scipy.special import softmax
 from told_sets import as_texts, told_by_both, told_by_word, told_choices
 
 from cuecard.models import MODELS
-from cuecard.models.saliency.maps import aligned, token_texts
+from cuecard.models.saliency import aligned, token_texts
 from small_sets import pair_instances
 
 STEP = 1e-5

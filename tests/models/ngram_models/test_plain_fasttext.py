@@ -10,7 +10,7 @@ from told_sets import told_by_word
 
 from cuecard.models import MODELS, load_model
 from cuecard.models.examples import accuracy, examples_of
-from cuecard.models.saliency.maps import token_texts
+from cuecard.models.saliency import token_texts
 from cuecard.run.training.model_scores import dynamics_table
 
 

@@ -9,8 +9,7 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
 from cuecard.errors import InputError, UsageError
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.client import Endpoint
+from cuecard.models.endpoint import AnswerCache, Endpoint
 from cuecard.probes import (
     UNANSWERED,
     check_test,

@@ -42,7 +42,7 @@ from cuecard.features.pair_graph import (
     two_step_walks,
     unlexicalized_features,
 )
-from cuecard.models.embeddings.embedders import check_embedding
+from cuecard.models.embeddings import check_embedding
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Ints, chunks
 from cuecard.stats.counted_forest import Points

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.models.embeddings.embedders import embed as embedded
+from cuecard.models.embeddings import embed as embedded
 from cuecard.stats.arrays import Floats
 from cuecard.stats.decomposition import projected_svd
 from cuecard.text import Tokens, tokenise

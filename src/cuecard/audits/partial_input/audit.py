@@ -54,8 +54,7 @@ from cuecard.engines import Stream, gathered
 from cuecard.errors import UsageError
 from cuecard.models.linear.input_features import RowFigures
 from cuecard.models.linear.kept_rows import scratch_of
-from cuecard.models.recipe import Recipe, recipes
-from cuecard.models.runs import Tell, silently
+from cuecard.models.recipe import Recipe, Tell, recipes, silently
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints, counted
 

@@ -23,7 +23,7 @@ from cuecard.models.linear.ngram_features import (
     word_keys,
     word_overlap,
 )
-from cuecard.models.tensor_file import expected
+from cuecard.models.saved import expected
 from cuecard.models.text_model import Condition
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.text import Encoded, Tokens

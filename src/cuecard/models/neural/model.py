@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, MissingExtraError, UsageError
-from cuecard.models.dynamics import Dynamics
-from cuecard.models.examples import examples_of, training_examples
+from cuecard.models.examples import Dynamics, examples_of, training_examples
 from cuecard.models.neural.batches import Batch, ExamplePart, Rows, held_out_examples, length_order
-from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
+from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.text_model import Condition, FitJob, Learner, Weighting, check_condition
 from cuecard.stats.arrays import Floats, Ints
@@ -132,7 +131,7 @@ class NeuralModel(Learner):
 
         from cuecard.models.neural.checkpoints import Checkpoint
         from cuecard.models.neural.inference import device_for
-        from cuecard.models.neural.objectives import TrainedFor
+        from cuecard.models.neural.losses import TrainedFor
         from cuecard.models.neural.training import Training, TrainingSettings
 
         check_condition(data, condition)
@@ -205,7 +204,7 @@ class NeuralModel(Learner):
 
     def saliency(self, data: Instances) -> SaliencyMaps:
         """Return how much every token matters to the prediction of its row: the norm of the gradient."""
-        from cuecard.models.neural.saliency import gradient_saliency
+        from cuecard.models.neural.inference import gradient_saliency
 
         return gradient_saliency(self, data)
 
@@ -240,7 +239,7 @@ class NeuralModel(Learner):
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
-        from cuecard.models.dynamics import Epoch
+        from cuecard.models.examples import Epoch
         from cuecard.models.neural.inference import device_for
 
         folder = Path(folder)

@@ -14,13 +14,11 @@ import torch
 from torch.nn import functional
 
 from cuecard.errors import UsageError
-from cuecard.models.dynamics import Dynamics, Epoch
-from cuecard.models.examples import accuracy, gold_probabilities, recorded_epoch
+from cuecard.models.examples import Dynamics, Epoch, accuracy, gold_probabilities, recorded_epoch
 from cuecard.models.neural.batches import Batch, ExamplePart, epoch_batches
 from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
-from cuecard.models.neural.objectives import TrainedFor
-from cuecard.models.neural.tables import answer_table
+from cuecard.models.neural.losses import TrainedFor, answer_table
 from cuecard.models.text_model import Step, Watch, Weighting
 from cuecard.stats.arrays import Ints
 

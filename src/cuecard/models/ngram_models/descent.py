@@ -16,14 +16,12 @@ from scipy.special import softmax
 
 from cuecard.data import Examples
 from cuecard.errors import UsageError
-from cuecard.models.debiasing.objective import Objective
-from cuecard.models.dynamics import Dynamics, Epoch
-from cuecard.models.examples import accuracy, gold_probabilities, recorded_epoch
+from cuecard.models.examples import Dynamics, Epoch, accuracy, gold_probabilities, recorded_epoch
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
-from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import Step, Watch
+from cuecard.models.saved import expected
+from cuecard.models.text_model import Objective, Step, Watch
 from cuecard.stats.arrays import Floats, Ints, Singles
 
 #: Vectors of features, of outputs, the bias, and what an objective learns aside.

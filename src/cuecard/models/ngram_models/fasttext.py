@@ -13,16 +13,14 @@ from scipy import sparse
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.debiasing.objective import Kind, check_objective
-from cuecard.models.dynamics import Epoch
-from cuecard.models.examples import examples_of, training_examples
+from cuecard.models.examples import Epoch, examples_of, training_examples
 from cuecard.models.linear.input_features import FeatureBlocks, InputRows, Reading, State, WordBlock
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models.descent import Bags, Descent
 from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.ngram_models.run_state import RunState
-from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import Condition, FitJob, Weighting
+from cuecard.models.saved import expected
+from cuecard.models.text_model import Condition, FitJob, Kind, Weighting, check_objective
 from cuecard.stats.arrays import Floats
 
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.

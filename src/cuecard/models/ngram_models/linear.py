@@ -10,14 +10,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.data import Instances
-from cuecard.models.debiasing.objective import check_objective
-from cuecard.models.dynamics import Dynamics
-from cuecard.models.examples import answers, gold_probabilities, training_examples
+from cuecard.models.examples import Dynamics, answers, gold_probabilities, training_examples
 from cuecard.models.linear.input_features import State
 from cuecard.models.linear.learner import LinearModel
 from cuecard.models.ngram_models.model import NGramModel
-from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import FitJob, Step
+from cuecard.models.saved import expected
+from cuecard.models.text_model import FitJob, Step, check_objective
 from cuecard.stats.arrays import Floats
 
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.saved import read_json
-from cuecard.models.tensor_file import read_arrays, write_arrays
+from cuecard.models.saved import read_arrays, read_json, write_arrays
 from cuecard.writing import write_json
 
 if TYPE_CHECKING:

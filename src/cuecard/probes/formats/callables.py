@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, MissingExtraError, UsageError
-from cuecard.models.auto_classes import FROM_DISK, loading
+from cuecard.models.huggingface import FROM_DISK, loading
 from cuecard.probes.formats.matching import Unmatched
 from cuecard.wording import only_applies_to
 

@@ -16,8 +16,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.files.paths import check_regular, shown
 from cuecard.errors import InputError, UsageError
 from cuecard.features.spoken import spoken_cue
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.client import Endpoint, Question, Reply
+from cuecard.models.endpoint import AnswerCache, Endpoint, Question, Reply
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.distribution import DistributionTest

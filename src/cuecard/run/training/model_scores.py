@@ -13,7 +13,7 @@ from cuecard.audits.partial_input.learned.learner_pair import guesses_from
 from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
 from cuecard.models import TextModel
-from cuecard.models.dynamics import Dynamics
+from cuecard.models.examples import Dynamics
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
 

@@ -19,7 +19,7 @@ from cuecard.data.weights import instance_weights
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 from cuecard.models import TextModel
-from cuecard.models.debiasing.methods import Debias
+from cuecard.models.debiasing import Debias
 from cuecard.models.examples import training_examples
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, prediction_table, weights_digest
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names

@@ -12,9 +12,9 @@ import pytest
 
 from cuecard.errors import InputError, UsageError
 from cuecard.models import Transformer, load_model
-from cuecard.models.embeddings.sentence_encoder import encode_sentences
 from cuecard.models.examples import accuracy, examples_of
-from cuecard.models.neural.pretrained.transformer import LEARNING_RATES
+from cuecard.models.huggingface import encode_sentences
+from cuecard.models.neural.transformer import LEARNING_RATES
 from planted_cues import cue_choices, cue_pairs
 from tiny_checkpoint import tiny_checkpoint
 

@@ -19,10 +19,14 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
-from cuecard.models.recipe import Recipe
-from cuecard.models.runs import Tell, silently
-from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
-from cuecard.models.saliency.relevance import RelevanceAgreement, agreement_of_maps, saliency_table
+from cuecard.models.recipe import Recipe, Tell, silently
+from cuecard.models.saliency import (
+    RelevanceAgreement,
+    SaliencyMaps,
+    TokenTexts,
+    agreement_of_maps,
+    saliency_table,
+)
 from cuecard.models.text_model import Condition, check_condition, partial_condition
 from cuecard.stats.arrays import Floats
 from cuecard.stats.models.agreement import agreement

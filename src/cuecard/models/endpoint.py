@@ -1,25 +1,257 @@
-"""A client for OpenAI-compatible chat endpoints: concurrent, patient with faults, within a budget, resumable.
-
-The key comes from an environment variable and goes into the request's header, nowhere else.
-"""
+"""A client for OpenAI-compatible chat endpoints: concurrent, patient with faults, within a budget, resumable."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
+import queue
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from cuecard.cache import content_key
-from cuecard.errors import UsageError, printable
-from cuecard.models.endpoint.answer_cache import AnswerCache
-from cuecard.models.endpoint.exchange import EndpointError, Lane, Lanes, Response, Unanswered, httpx_package
+from cuecard.data.files.paths import check_regular
+from cuecard.errors import CueCardError, InputError, MissingExtraError, UsageError, printable
+
+__all__ = [
+    "Endpoint",
+    "EndpointError",
+    "Question",
+    "Reply",
+    "check_endpoint",
+]
+
+
+class AnswerCache:
+    """A file of answers, one JSON line each, written as they arrive; in memory only without a path.
+
+    A line cut short by an interrupted run, or of another form, is left out, and the question asked again.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path is not None else None
+        self._answers: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._cut = False
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                check_regular(self.path, rows=False)
+                self._read(self.path)
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}): choose another --keep-answers."
+            ) from None
+
+    def _read(self, path: Path) -> None:
+        data = path.read_bytes()
+        for line in data.splitlines():
+            try:
+                entry = json.loads(line)
+                if _is_answer(entry["answer"]):
+                    self._answers[entry["key"]] = entry["answer"]
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+        if data and not data.endswith(b"\n"):
+            with path.open("ab") as file:  # what follows must not be glued to the cut line
+                file.write(b"\n")
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, key: str) -> Any:
+        """Return the answer kept under a key, or None."""
+        with self._lock:
+            return self._answers.get(key)
+
+    def put(self, key: str, answer: Any) -> None:
+        """Keep an answer, on disk before in memory: what cannot be written does not count as answered."""
+        with self._lock:
+            if self.path is not None:
+                self._append(self.path, json.dumps({"key": key, "answer": answer}, ensure_ascii=True))
+            self._answers[key] = answer
+
+    def _append(self, path: Path, line: str) -> None:
+        start = "\n" if self._cut else ""  # a line that was cut short must not swallow the next one
+        try:
+            with path.open("a", encoding="ascii", newline="\n") as file:
+                file.write(f"{start}{line}\n")
+        except OSError as error:
+            self._cut = True
+            raise InputError(
+                f"{path} cannot be written ({error.strerror}); earlier answers are still in it."
+            ) from None
+        self._cut = False
+
+
+def _is_answer(answer: Any) -> bool:
+    """Return whether this is an answer as the client keeps it: a text, and its first tokens with their numbers."""
+    return (
+        isinstance(answer, dict)
+        and isinstance(answer.get("text"), str)
+        and isinstance(answer.get("first_tokens"), list)
+        and all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and isinstance(pair[0], str)
+            and isinstance(pair[1], int | float)
+            for pair in answer["first_tokens"]
+        )
+    )
+
+
+#: Bytes of the largest response, after decompression: a thousand times what an answer needs.
+LARGEST_BODY = 8 * 2**20
+
+#: Environment variables that say through what, and by which certificates, connections are made.
+_OF_CONNECTIONS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+class EndpointError(CueCardError):
+    """The endpoint cannot be used, or the budget is spent; answers received until then are kept."""
+
+
+class Unanswered(Exception):
+    """No usable response came; the message says why, and another attempt may succeed."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came back: the status, the body as text, and how long the server asks to wait."""
+
+    status: int
+    text: str
+    retry_after: str | None
+
+
+class Lane:
+    """A client in an event loop of its own: it keeps its connection, and can be interrupted at any byte.
+
+    Timeouts of the library restart with every byte that arrives; a deadline for the whole request needs a loop.
+    """
+
+    def __init__(self, headers: dict[str, str], timeout: float) -> None:
+        self.timeout = timeout
+        # Compressed responses are read as they arrive and decompressed here, within the limit.
+        headers = headers | {"Accept-Encoding": "gzip"}
+        httpx = httpx_package()
+        try:
+            self.client = httpx.AsyncClient(timeout=timeout, headers=headers)
+        except (
+            Exception
+        ) as error:  # of proxies and certificates that the environment names, each with its own
+            raise EndpointError(_unprepared(error)) from None
+        self.runner = asyncio.Runner()
+
+    def post(self, address: str, content: str) -> Response:
+        """Return the response to a request, or raise `Unanswered`."""
+        httpx = httpx_package()
+        try:
+            return self.runner.run(asyncio.wait_for(self._post(address, content), self.timeout))
+        except (TimeoutError, httpx.TimeoutException):
+            raise Unanswered(f"no complete answer within {self.timeout:g} s") from None
+        except httpx.InvalidURL:
+            raise EndpointError("--endpoint is not a valid address.") from None
+        except httpx.HTTPError as error:
+            raise Unanswered(f"the connection failed ({type(error).__name__})") from None
+
+    async def _post(self, address: str, content: str) -> Response:
+        async with self.client.stream("POST", address, content=content) as response:
+            body = _Body(response.headers.get("content-encoding", "").strip().lower())
+            async for chunk in response.aiter_raw():
+                body.add(chunk)
+            return Response(response.status_code, body.text(), response.headers.get("retry-after"))
+
+    def close(self) -> None:
+        """Close the connection and the loop."""
+        try:
+            self.runner.run(self.client.aclose())
+        finally:
+            self.runner.close()
+
+
+def _unprepared(error: Exception) -> str:
+    """Return why no connection can be prepared; what the variables hold stays unsaid, for it may be a password."""
+    named = [name for name in _OF_CONNECTIONS if os.environ.get(name) or os.environ.get(name.lower())]
+    socks = " (a SOCKS proxy needs: pip install 'httpx[socks]')" if isinstance(error, ImportError) else ""
+    return (
+        f"No connection can be prepared ({type(error).__name__}): correct or unset the environment "
+        f"{'variables' if len(named) > 1 else 'variable'} {' and '.join(named) or ' or '.join(_OF_CONNECTIONS)}{socks}."
+    )
+
+
+class _Body:
+    """The bytes of a body, decompressed up to a limit."""
+
+    def __init__(self, encoding: str) -> None:
+        self.parts: list[bytes] = []
+        self.left = LARGEST_BODY
+        if encoding not in ("", "identity", "gzip", "deflate"):
+            raise Unanswered(f"the response is compressed as {encoding[:20]!r}, which was not asked for")
+        # 32 + MAX_WBITS: gzip or zlib, by the header.
+        self.decompress = zlib.decompressobj(32 + zlib.MAX_WBITS) if encoding in ("gzip", "deflate") else None
+
+    def add(self, chunk: bytes) -> None:
+        """Keep a part, or raise if the limit is passed."""
+        if self.decompress is not None:
+            try:
+                chunk = self.decompress.decompress(chunk, self.left + 1)
+            except zlib.error:
+                raise Unanswered("the response is compressed and damaged") from None
+        self.left -= len(chunk)
+        if self.left < 0:
+            raise Unanswered(f"the response is larger than {LARGEST_BODY // 2**20} MB")
+        self.parts.append(chunk)
+
+    def text(self) -> str:
+        return b"".join(self.parts).decode("utf-8", errors="replace")
+
+
+class Lanes:
+    """Clients for requests that are under way at a time."""
+
+    def __init__(self, count: int, headers: dict[str, str], timeout: float) -> None:
+        self.free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
+        self.all = [Lane(headers, timeout) for _ in range(count)]
+        for lane in self.all:
+            self.free.put(lane)
+
+    @contextmanager
+    def one(self) -> Iterator[Lane]:
+        """Give a client that nobody else uses meanwhile."""
+        lane = self.free.get()
+        try:
+            yield lane
+        finally:
+            self.free.put(lane)
+
+    def __enter__(self) -> Lanes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for lane in self.all:
+            lane.close()
+
+
+def httpx_package() -> Any:
+    """Return the package that sends requests, or raise an error that says how to install it."""
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError("httpx", "llm", "Asking an endpoint") from None
+    return httpx
+
 
 #: Statuses after which asking again makes sense.
 TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -302,6 +534,3 @@ def check_endpoint(url: str) -> None:
             "The address of the endpoint contains a user, a password, a query or a fragment: "
             "give the plain address, and the API key in an environment variable (--key-variable)."
         )
-
-
-__all__ = ["Endpoint", "EndpointError", "Question", "Reply", "check_endpoint"]

@@ -12,10 +12,9 @@ from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
 from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
-from cuecard.models.neural.words.vector_file import check_width, file_digest, filed_vectors
-from cuecard.models.neural.words.vocabulary import Vocabulary
-from cuecard.models.neural.words.word_rows import WordRows, cut
-from cuecard.models.saliency.maps import TokenTexts
+from cuecard.models.neural.word_rows import Vocabulary, WordRows, cut
+from cuecard.models.neural.word_vectors import check_width, file_digest, filed_vectors
+from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import Weighting, visible
 from cuecard.text import Tokens, encoded_texts, language_of, suggested_tokeniser
 
@@ -120,7 +119,7 @@ class WordModel(NeuralModel):
             return
         import torch
 
-        from cuecard.models.neural.words.cbow import cbow_vectors
+        from cuecard.models.neural.word_vectors import cbow_vectors
 
         if self.vectors is not None:
             vectors = filed_vectors(self.vectors, self.vocabulary, self.dimensions, seed=self.seed)
@@ -173,7 +172,7 @@ class BiLSTM(WordModel):
 
     def build(self, outputs: int) -> Any:
         """Return the module."""
-        from cuecard.models.neural.modules.bilstm import BiLSTMReader
+        from cuecard.models.neural.modules import BiLSTMReader
 
         return BiLSTMReader(**self._sizes(outputs))
 
@@ -218,7 +217,7 @@ class SiameseLSTM(WordModel):
 
     def build(self, outputs: int) -> Any:
         """Return the module."""
-        from cuecard.models.neural.modules.siamese_lstm import SiameseReader
+        from cuecard.models.neural.modules import SiameseReader
 
         dot = self.comparison == "dot"
         return SiameseReader(
@@ -260,6 +259,6 @@ class ESIM(WordModel):
 
     def build(self, outputs: int) -> Any:
         """Return the module."""
-        from cuecard.models.neural.modules.esim import ESIMReader
+        from cuecard.models.neural.modules import ESIMReader
 
         return ESIMReader(**self._sizes(outputs))

@@ -1,7 +1,8 @@
-"""Debiasing losses of torch models, one number per example of a batch."""
+"""Losses of torch models, one number per example of a batch: for labels, and for debiasing."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,24 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from cuecard.models.debiasing.objective import Objective
 from cuecard.models.neural.batches import Batch
-from cuecard.models.neural.tables import answer_table
+from cuecard.models.text_model import Objective
 from cuecard.stats.arrays import Ints
+
+
+def answer_table(outputs: Any, sizes: Ints | None) -> Any:
+    """Return rows × labels as they are; rows × 1 where the rows of an example compete as examples × choices.
+
+    An example with fewer rows than the largest has choices of no chance.
+    """
+    if sizes is None:
+        return outputs
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    table = outputs.new_full((len(sizes), int(sizes.max())), -math.inf)
+    table[torch.from_numpy(owner), torch.from_numpy(place)] = outputs.squeeze(1)
+    return table
+
 
 #: What training adds to a module for its time: the mixing layer, and the weights of groups.
 MIXING, GROUP_WEIGHTS = "mixing", "group_weights"

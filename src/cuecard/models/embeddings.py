@@ -1,0 +1,186 @@
+"""Texts become vectors: by TF-IDF and SVD, by a sentence encoder, or by a model fine-tuned on the task."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_matrix, diags_array
+from threadpoolctl import threadpool_limits
+
+from cuecard.cache import cached_arrays
+from cuecard.data import Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.models.huggingface import encode_sentences, minilm_folder
+from cuecard.models.saved import DESCRIPTION, load_model, read_description
+from cuecard.registry import Registry, unknown_name
+from cuecard.stats.arrays import Singles
+from cuecard.stats.decomposition import projected_svd
+from cuecard.text import Tokens, tokenise
+
+#: Dimensions kept; the clusters are then made on fewer.
+DIMENSIONS = 128
+#: A word of one text alone says nothing about which texts are alike.
+LEAST_TEXTS = 2
+
+
+def lexical_embedding(
+    texts: pl.Series | Tokens, *, tokens: str = "default", dimensions: int = DIMENSIONS, seed: int = 0
+) -> npt.NDArray[np.float32]:
+    """Return vectors of the texts: rows of length one of log(1 + count) × idf, projected on the first dimensions.
+
+    A text without any word that occurs in two texts is the zero vector. Texts may come tokenised.
+    """
+    weighted = tfidf(texts, tokens)
+    rank = min(dimensions, *(side - 1 for side in weighted.shape))
+    if rank < 1:
+        return np.zeros((len(texts), 1), dtype=np.float32)
+    with threadpool_limits(limits=1):  # the number of threads must not change the last digit
+        left, singular, _ = projected_svd(weighted, rank, seed=seed)
+    return np.asarray(left * singular, dtype=np.float32)
+
+
+def tfidf(texts: pl.Series | Tokens, tokens: str = "default") -> csr_matrix:
+    """Return the weighted words of every text as sparse rows of length one."""
+    encoded = texts if isinstance(texts, Tokens) else tokenise(texts, tokens)
+    counts = csr_matrix(
+        (np.ones(len(encoded.ids), dtype=np.float32), encoded.ids, encoded.offsets),
+        shape=(len(encoded), encoded.n_types),
+    )
+    counts.sum_duplicates()
+    frequency = np.bincount(counts.indices, minlength=encoded.n_types)
+    # In the order of the alphabet, so that the order of words in the texts has no influence at all.
+    shared = encoded.vocabulary.arg_sort().to_numpy()
+    shared = shared[frequency[shared] >= LEAST_TEXTS]
+    counts = counts[:, shared]
+    counts.data = np.log1p(counts.data)
+    rarity = np.log((1 + len(encoded)) / (1 + frequency[shared])) + 1
+    weighted = csr_matrix(counts @ diags_array(rarity.astype(np.float32)))
+    lengths = np.sqrt(np.asarray(weighted.power(2).sum(axis=1)).ravel())
+    return csr_matrix(diags_array(1 / np.where(lengths > 0, lengths, 1)) @ weighted)
+
+
+def is_trained(folder: Path) -> bool:
+    """Return whether a folder was written by a model's `save`, not by another program."""
+    try:
+        return (folder / DESCRIPTION).is_file() and "model" in read_description(folder)
+    except InputError:
+        return True  # a broken file of ours is told when it is read
+
+
+def trained_vectors(data: Instances, folder: Path) -> Singles:
+    """Return one vector per row from the model saved in a folder, from disk where they were made before."""
+    key = blake2b(b"trained 2", digest_size=20)
+    for file in sorted(path for path in folder.iterdir() if path.is_file()):
+        key.update(file.name.encode())
+        with file.open("rb") as opened:
+            while block := opened.read(1 << 20):
+                key.update(block)
+    for column in ("example_id", "premise", "hypothesis"):
+        for value in data.table[column]:
+            encoded = b"\0" if value is None else str(value).encode("utf-8", "surrogatepass")
+            key.update(len(encoded).to_bytes(8, "little") + encoded)
+    return cached_arrays("vectors", key.hexdigest(), [len(data)], lambda: [_vectors(data, folder)])[0]
+
+
+def _vectors(data: Instances, folder: Path) -> Singles:
+    model = load_model(folder)
+    alone = getattr(model, "embed_alone", None)
+    one_text = not data.grouped and any((data.table[side] == "").all() for side in ("premise", "hypothesis"))
+    vectors = np.asarray(alone(data) if alone and one_text else model.embed(data), dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(data) or not np.isfinite(vectors).all():
+        raise InputError(
+            f"{folder}: the model returned vectors of shape {vectors.shape} for {len(data)} rows, or missing "
+            "values."
+        )
+    return vectors
+
+
+class Embedder(Protocol):
+    """A function from distinct texts to their vectors, one row each."""
+
+    def __call__(self, texts: pl.Series, *, tokens: str, seed: int) -> Singles:
+        """Return the vectors of the texts."""
+        ...
+
+
+EMBEDDERS: Registry[Embedder] = Registry("embedding", group="cuecard.embedders")
+
+
+@EMBEDDERS.register("tfidf")
+def _tfidf(texts: pl.Series, *, tokens: str, seed: int) -> Singles:
+    return lexical_embedding(texts, tokens=tokens, seed=seed)
+
+
+@EMBEDDERS.register("minilm")
+def _minilm(texts: pl.Series, *, tokens: str, seed: int) -> Singles:
+    del tokens, seed  # the encoder has its own tokens and draws nothing at random
+    return encode_sentences(texts, minilm_folder())
+
+
+def embed(
+    texts: pl.Series,
+    method: str = "tfidf",
+    *,
+    tokens: str = "default",
+    seed: int = 0,
+    data: Instances | None = None,
+    tokenised: Tokens | None = None,
+) -> tuple[Singles, npt.NDArray[np.int64]]:
+    """Return vectors of the distinct texts, and which of them each text has.
+
+    Args:
+        texts: the texts; a missing one counts as empty.
+        method: "tfidf", "minilm", another registered name, the folder of a model that was trained and saved here, or
+            the folder of a transformer checkpoint with its weights as safetensors. A sentence encoder gives the mean
+            of its last layer; a trained model or fine-tuned classifier gives what enters its last layer, as in PECO.
+        tokens: tokenisation for "tfidf".
+        seed: seed of what is drawn at random.
+        data: for a model trained here, the instances it reads: one per text, with equal texts read alike. Without
+            them, each text is read as a hypothesis without a premise.
+        tokenised: for "tfidf", the texts in that tokenisation where it is at hand.
+    """
+    texts = texts.cast(pl.String).fill_null("")
+    distinct = texts.unique(maintain_order=True)
+    codes = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
+    check_embedding(method)
+    if method == "tfidf" and tokenised is not None:
+        first = np.empty(len(distinct), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        return lexical_embedding(tokenised.gather(first), seed=seed), codes
+    if method in EMBEDDERS.names():
+        return EMBEDDERS.get(method)(distinct, tokens=tokens, seed=seed), codes
+    folder = Path(method)
+    if is_trained(folder):
+        _, first = np.unique(codes, return_index=True)
+        return trained_vectors(_rows(texts) if data is None else data, folder)[first], codes
+    return encode_sentences(distinct, folder), codes
+
+
+def _rows(texts: pl.Series) -> Instances:
+    """Return the texts as hypotheses of pairs, for a model that reads instances."""
+    columns = {
+        "example_id": pl.int_range(len(texts), eager=True).cast(pl.String),
+        "position": pl.zeros(len(texts), pl.Int32, eager=True),
+        "split": pl.repeat("train", len(texts), eager=True),
+        "premise": pl.repeat("", len(texts), eager=True),
+        "hypothesis": texts,
+        "label": pl.repeat("none", len(texts), dtype=pl.Enum(["none"]), eager=True),
+    }
+    return Instances(pl.DataFrame(columns), "pair", ("none",))
+
+
+def check_embedding(method: str) -> None:
+    """Raise if there is neither an embedding of that name nor a folder."""
+    if method in EMBEDDERS.names() or Path(method).is_dir():
+        return
+    if "/" in method or "\\" in method or Path(method).exists():
+        names = ", ".join(EMBEDDERS.names())
+        raise UsageError(
+            f"{method} is not a folder: give one with a trained model or a transformer checkpoint, or one of {names}."
+        )
+    raise unknown_name("embedding", method, [*EMBEDDERS.names(), "PATH"])

@@ -1,1 +1,0 @@
-"""Texts become vectors."""

@@ -1,1 +1,0 @@
-"""Torch modules; importing any of them imports torch."""

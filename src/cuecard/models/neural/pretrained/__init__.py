@@ -1,1 +1,0 @@
-"""Hugging Face checkpoints: found, loaded and fine-tuned."""
