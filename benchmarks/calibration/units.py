@@ -11,8 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.audits import Cues
-from cuecard.audits.clusters.clustering import clusterings, principal_components
-from cuecard.audits.clusters.texts import moving_units, scoped_tokens
+from cuecard.audits.clusters.clustering import clusterings, moving_units, principal_components, scoped_tokens
 from cuecard.data import Instances, Task
 from cuecard.data.demo import repeated
 from cuecard.models import embed

@@ -201,7 +201,7 @@ def test_reproduce_selection(cuecard, files):
 
 
 def test_peco(cuecard, files, tmp_path):
-    from cuecard.audits.clusters.given import given_clusters
+    from cuecard.audits.clusters.external_clusters import external_clusters
 
     rows = cc.load(files / "train.parquet").train.table
     clustering = rows.select(
@@ -212,7 +212,7 @@ def test_peco(cuecard, files, tmp_path):
     clustering.write_parquet(tmp_path / "clusters.parquet")
     ran = cuecard("peco", tmp_path / "clusters.parquet", "--permutations", 50, "--json")
     assert ran.code == 0, ran.err
-    scored = given_clusters(clustering, permutations=50)
+    scored = external_clusters(clustering, permutations=50)
     shown = {"scores": scored.scores.to_dicts(), "clusters": scored.clusters.to_dicts()}
     assert json.loads(ran.out) == json.loads(json.dumps(shown))
 

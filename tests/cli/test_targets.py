@@ -61,7 +61,7 @@ def place(tmp_path, monkeypatch):
     for name in ("load", "load_rows"):
         for module in (cuecard.data, cuecard.run.debiasing):
             monkeypatch.setattr(module, name, read, raising=False)
-    monkeypatch.setattr("cuecard.audits.clusters.files.read_table", read)
+    monkeypatch.setattr("cuecard.audits.clusters.external_clusters.read_table", read)
     monkeypatch.setattr("cuecard.card.load_card", read)
     monkeypatch.setattr("cuecard.data.demo.demo_nli", read)
     return tmp_path

@@ -19,7 +19,6 @@ from cuecard.models.huggingface import encode_sentences, minilm_folder
 from cuecard.models.saved import DESCRIPTION, load_model, read_description
 from cuecard.registry import Registry, unknown_name
 from cuecard.stats.arrays import Singles
-from cuecard.stats.decomposition import projected_svd
 from cuecard.text import Tokens, tokenise
 
 #: Dimensions kept; the clusters are then made on fewer.
@@ -39,8 +38,10 @@ def lexical_embedding(
     rank = min(dimensions, *(side - 1 for side in weighted.shape))
     if rank < 1:
         return np.zeros((len(texts), 1), dtype=np.float32)
+    from sklearn.utils.extmath import randomized_svd
+
     with threadpool_limits(limits=1):  # the number of threads must not change the last digit
-        left, singular, _ = projected_svd(weighted, rank, seed=seed)
+        left, singular, _ = randomized_svd(weighted, rank, n_iter=4, random_state=seed)
     return np.asarray(left * singular, dtype=np.float32)
 
 

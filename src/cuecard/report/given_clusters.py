@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.audits.clusters.given import GivenClusters
+from cuecard.audits.clusters.external_clusters import ExternalClusters
 from cuecard.errors import InputError
 from cuecard.report.charts.audits.cluster_map import HOW_TO_READ, cluster_map
 from cuecard.report.html.chart_page import write_chart
@@ -23,7 +23,7 @@ _SCORES = {"exact": "exact", "released": "as released"}
 _DIVERGENCES = {"l2": "L2", "l2_mean": "L2 / labels", "kl": "KL"}
 
 
-def render_given_clusters(result: GivenClusters, console: Console) -> None:
+def render_given_clusters(result: ExternalClusters, console: Console) -> None:
     """Print every score beside what shuffled labels give, and the clusters that lean most."""
     scores = _table("PECO", "Score", "Chance", "Excess", "95 % CI", "p")
     for row in result.scores.iter_rows(named=True):
@@ -68,7 +68,7 @@ def render_given_clusters(result: GivenClusters, console: Console) -> None:
     )
 
 
-def write_cluster_map(result: GivenClusters, path: str | Path, *, title: str = "") -> Path:
+def write_cluster_map(result: ExternalClusters, path: str | Path, *, title: str = "") -> Path:
     """Write the map as a page with its slider, or as .png or .svg, and return its path."""
     path = check_chart_path(path)
     if result.map is None:

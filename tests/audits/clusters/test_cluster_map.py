@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from cuecard.audits.clusters.map import MapMethod, map_points
+from cuecard.audits.clusters.clustering import MapMethod, map_points
 from cuecard.errors import MissingExtraError
 
 PACKAGES = {"umap": "umap", "opentsne": "openTSNE"}
@@ -38,7 +38,7 @@ def test_groups_of_points_stay_groups_and_twice_is_the_same(method: MapMethod) -
 def test_a_map_without_its_extra_says_what_to_install(
     method: MapMethod, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cuecard.audits.clusters.map.find_spec", lambda _: None)
+    monkeypatch.setattr("cuecard.audits.clusters.clustering.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'cuecard\[{method}\]'"):
         map_points(np.zeros((20, 3), dtype=np.float32), method, seed=0)
 

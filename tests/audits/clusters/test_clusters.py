@@ -14,7 +14,7 @@ import pytest
 from cuecard.analysis import Skip
 from cuecard.audits import Clusters
 from cuecard.audits.clusters.clustering import clusterings, default_k, principal_components
-from cuecard.audits.clusters.confidence import confidence_histogram, read_dynamics
+from cuecard.audits.clusters.external_clusters import confidence_histogram, read_dynamics
 from cuecard.audits.clusters.findings import clusterings_agree, disagreement, giant_cluster, notable
 from cuecard.audits.clusters.scores import Labelled, sweep_table
 from cuecard.audits.clusters.table import characteristic_words

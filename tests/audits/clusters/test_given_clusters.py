@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cuecard.audits.clusters.given import given_clusters
+from cuecard.audits.clusters.external_clusters import external_clusters
 from cuecard.errors import InputError
 from cuecard.report.charts.audits.cluster_map import cluster_map
 from cuecard.report.given_clusters import write_cluster_map
@@ -31,7 +31,7 @@ def small() -> pl.DataFrame:
 
 
 def test_a_clustering_is_scored_named_and_placed() -> None:
-    given = given_clusters(small(), label_names={"0": "no", "1": "yes"})
+    given = external_clusters(small(), label_names={"0": "no", "1": "yes"})
     assert given.labels == ("no", "yes")
     exact = given.scores.row(0, named=True)
     assert exact["p_value"] <= 0.01
@@ -44,7 +44,7 @@ def test_a_clustering_is_scored_named_and_placed() -> None:
 
 
 def test_without_coordinates_or_texts_there_are_scores_alone(tmp_path: Path) -> None:
-    given = given_clusters(small().select("label", "cluster"))
+    given = external_clusters(small().select("label", "cluster"))
     assert given.map is None
     assert given.clusters["words"].sort().to_list() == ["c0", "c1", "c2", "c3"]
     with pytest.raises(InputError, match="columns x and y"):
@@ -64,14 +64,14 @@ def test_without_coordinates_or_texts_there_are_scores_alone(tmp_path: Path) -> 
 )
 def test_a_table_that_is_no_clustering_is_refused(table: pl.DataFrame, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        given_clusters(table)
+        external_clusters(table)
 
 
 def test_figure_1_is_drawn_from_the_published_coordinates(
     oracle: Callable[[str], Path], tmp_path: Path
 ) -> None:
     points = pl.read_csv(oracle("peco/tsne_50_l2.csv")).rename({"clid": "cluster"})
-    given = given_clusters(points)
+    given = external_clusters(points)
     scores = {(row["divergence"], row["mode"]): row for row in given.scores.iter_rows(named=True)}
     assert scores["l2", "released"]["score"] == pytest.approx(13.7, abs=0.05)
     assert scores["kl", "released"]["score"] == pytest.approx(9.8, abs=0.05)

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from cuecard.audits import Clusters
-from cuecard.audits.clusters.texts import as_read
+from cuecard.audits.clusters.clustering import as_read
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, embed

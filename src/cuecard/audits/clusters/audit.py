@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,18 +14,27 @@ import numpy.typing as npt
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from cuecard.analysis import MeasureKind, Result, Skip
+from cuecard.analysis import Measure, MeasureKind, Result, Skip
 from cuecard.audits.clusters.clustering import (
     LEAST_SENTENCES,
+    MAP_METHODS,
     Clustering,
+    MapMethod,
+    as_read,
     clusterings,
+    clusters_of_examples,
     default_k,
+    map_points,
+    map_table,
+    moving_units,
     principal_components,
+    sampled_for_map,
+    scoped_texts,
+    scoped_tokens,
+    text_units,
 )
-from cuecard.audits.clusters.confidence import confidence_histogram, read_dynamics
+from cuecard.audits.clusters.external_clusters import confidence_histogram, read_dynamics
 from cuecard.audits.clusters.findings import cluster_findings, notable
-from cuecard.audits.clusters.map import MAP_METHODS, MapMethod, map_points, map_table, sampled_for_map
-from cuecard.audits.clusters.measures import KINDS, cluster_measures
 from cuecard.audits.clusters.scores import (
     SCORES,
     SWEEP_COMPONENTS,
@@ -39,14 +50,6 @@ from cuecard.audits.clusters.scores import (
     sweep_table,
 )
 from cuecard.audits.clusters.table import characteristic_words, cluster_table, example_table
-from cuecard.audits.clusters.texts import (
-    as_read,
-    clusters_of_examples,
-    moving_units,
-    scoped_texts,
-    scoped_tokens,
-    text_units,
-)
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
@@ -56,6 +59,41 @@ from cuecard.stats.arrays import Singles
 from cuecard.stats.clusters.peco_starts import PecoStarts
 from cuecard.text import TOKENISERS, Scope, language_of, suggested_tokeniser
 from cuecard.text.transformations import check_transformation, transformed
+
+NAME = "clusters"
+PECO = MeasureKind("peco", "PECO", "score", "higher")
+EXCESS = MeasureKind("excess", "PECO above chance", "score", "higher")
+INFORMATION = MeasureKind("information", "label information of the clusters", "bits", "higher")
+P_VALUE = MeasureKind("p", "p-value of PECO", "p", "lower")
+RELEASED = MeasureKind("peco_released", "PECO as released", "score", "higher")
+LEANING = MeasureKind("leaning_share", "texts in clusters that predict a label", "share", "higher")
+SIGNIFICANT = MeasureKind("significant", "significant clusters", "count", "higher")
+LARGEST = MeasureKind("largest_cluster", "texts in the largest cluster", "share")
+KINDS = (PECO, EXCESS, INFORMATION, P_VALUE, RELEASED, LEANING, SIGNIFICANT, LARGEST)
+
+
+def cluster_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return PECO against shuffled labels, and how much of the set lies in clusters that lean to a label."""
+    n = summary["instances"]
+    ends = {"low": summary["excess_low"], "high": summary["excess_high"]}
+    return [
+        PECO.of(NAME, summary["peco_exact_l2"], chance=summary["null_mean"], n=n),
+        EXCESS.of(NAME, summary["excess"], **ends, chance=0.0, n=n),
+        *_information(summary, n),
+        P_VALUE.of(NAME, math.log10(summary["p_value"]), n=n),
+        RELEASED.of(NAME, summary["peco_released_l2"], n=n),
+        LEANING.of(NAME, summary["leaning_share"], n=n),
+        SIGNIFICANT.of(NAME, summary["significant_clusters"], n=n),
+        LARGEST.of(NAME, summary["largest_cluster"], n=n),
+    ]
+
+
+def _information(summary: Mapping[str, Any], n: int) -> list[Measure]:
+    if "information" not in summary:  # a card of an earlier version
+        return []
+    ends = {end: summary[f"information_{end}"] for end in ("low", "high")}
+    return [INFORMATION.of(NAME, summary["information"], **ends, chance=0.0, n=n)]
+
 
 #: With fewer distinct texts there is nothing to cluster.
 LEAST_TEXTS = 20

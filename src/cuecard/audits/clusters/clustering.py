@@ -1,17 +1,76 @@
-"""Sentence vectors become clusters: principal components, then seeded k-means."""
+"""Texts become clusters: which texts, principal components, seeded k-means, and a map to look at."""
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 from threadpoolctl import threadpool_limits
 
+from cuecard.data import Instances
+from cuecard.errors import MissingExtraError
 from cuecard.stats.arrays import Singles
-from cuecard.stats.clusters.k_means import k_means_centres, nearest_centres
+from cuecard.text import Scope, Tokens, encoded_texts, tokenise
+
+
+def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
+    """Return the texts that are clustered."""
+    if scope == "both":
+        joined = pl.concat_str("premise", "hypothesis", separator=" ", ignore_nulls=True)
+        return data.table.select(joined).to_series()
+    return data.table[scope].fill_null("")
+
+
+def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
+    """Return the tokens of the texts that are clustered."""
+    if (
+        scope == "both"
+    ):  # where one text ends may decide how its last word is cut, so the joined texts are tokenised
+        return tokenise(scoped_texts(data, scope), tokens)
+    return encoded_texts(data, tokens).side(scope).renumbered()
+
+
+def text_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64]:
+    """Return a code for every instance that the copies of its clustered text share."""
+    return data.units(
+        "example" if scope == "both" and not data.grouped else "hypothesis" if scope == "both" else scope
+    )
+
+
+def moving_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64] | None:
+    """Return a code that instances share whose labels are shuffled alike: copies of a text, or of a choice."""
+    if not data.grouped:
+        return text_units(data, scope)
+    if data.cluster is not None:  # a column of clusters does not say which choices are the same
+        return None
+    return data.units("choice")
+
+
+def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:
+    """Return the instances as a trained model shall read them: the text in its place, the other one empty.
+
+    Changed texts of both together take the place of the hypothesis.
+    """
+    if scope == "both" and texts is None:
+        return data
+    place, other = ("premise", "hypothesis") if scope == "premise" else ("hypothesis", "premise")
+    columns = [(scoped_texts(data, scope) if texts is None else texts).alias(place)]
+    if data.task != "text":
+        columns.append(pl.repeat("", len(data), eager=True).alias(other))
+    return replace(data, table=data.table.with_columns(columns))
+
+
+def clusters_of_examples(part: Instances, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
+    """Return the cluster of every example: of its right answer where it has several."""
+    table = part.table.select("example_id", pl.col("split").cast(pl.String), pl.Series("cluster", clusters))
+    return table.filter(pl.Series(part.label_codes == 0)) if part.grouped else table
+
 
 #: As in the paper, where SNLI's 10,000 test sentences make 50 clusters.
 MOST_CLUSTERS = 50
@@ -71,10 +130,14 @@ def k_means(
     fitted = np.arange(len(points))
     if len(points) > most_fitted:
         fitted = np.sort(rng.choice(len(points), most_fitted, replace=False))
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import pairwise_distances_argmin_min
+
     with threadpool_limits(limits=1):
-        centres = k_means_centres(points[fitted], weights[fitted].astype(np.float32), k, seed=seed)
+        model = KMeans(k, n_init=1, random_state=seed).fit(points[fitted], sample_weight=weights[fitted])
+        centres = model.cluster_centers_
         while True:
-            assigned, distances = nearest_centres(points, centres)
+            assigned, distances = pairwise_distances_argmin_min(points, centres)
             sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
             if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
                 break
@@ -106,3 +169,74 @@ def clusterings(
             lambda start: k_means(points, weights, k, seed=start, most_fitted=most_fitted), seeds
         )
         return sorted(of_starts, key=lambda clustering: clustering.spread)
+
+
+MapMethod = Literal["tsne", "opentsne", "umap", "pca", "none"]
+MAP_METHODS: tuple[MapMethod, ...] = get_args(MapMethod)
+#: Up to this number of points, all pairs are compared; for more, scikit-learn approximates distant points by cells.
+MOST_PAIRED = 4_000
+#: How coarsely far-away points are seen; 0.8 halves the time of scikit-learn's 0.5 and looks the same.
+TSNE_ANGLE = 0.8
+TEXT_LENGTH = 160
+
+
+def sampled_for_map(n: int, size: int, *, seed: int) -> npt.NDArray[np.int64]:
+    """Return which of n instances are on a map: all, or as many as it has room for, drawn by the seed."""
+    if n <= size:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+
+
+def map_table(
+    rows: pl.DataFrame, texts: pl.Series, clusters: npt.NDArray[np.int64], places: npt.NDArray[np.float32]
+) -> pl.DataFrame:
+    """Return the instances on a map with their place, cluster, label and the beginning of their text."""
+    return rows.select(
+        pl.col("example_id").cast(pl.String),
+        pl.Series("x", places[:, 0]),
+        pl.Series("y", places[:, 1]),
+        pl.Series("cluster", clusters),
+        pl.col("label").cast(pl.String),
+        pl.Series("text", texts).str.slice(0, TEXT_LENGTH),
+    )
+
+
+def map_points(points: Singles, method: MapMethod, *, seed: int) -> npt.NDArray[np.float32]:
+    """Return two coordinates per point; neighbours stay neighbours, distances between groups mean little.
+
+    `points` are principal components, largest first.
+    """
+    perplexity = min(30.0, max(2.0, (len(points) - 1) / 3))
+    if method == "pca" or len(points) < 10:
+        flat = np.zeros((len(points), 2), dtype=np.float32)
+        flat[:, : min(2, points.shape[1])] = points[:, :2]
+        return flat
+    with threadpool_limits(limits=1):
+        if method == "umap":
+            return _umap(points, seed)
+        if method == "opentsne":
+            return _open_tsne(points, perplexity, seed)
+        if len(points) <= MOST_PAIRED:
+            from cuecard.stats.clusters.tsne import tsne
+
+            return tsne(points, perplexity=perplexity)
+        from sklearn.manifold import TSNE
+
+        model = TSNE(perplexity=perplexity, max_iter=500, angle=TSNE_ANGLE, init="pca", random_state=seed)
+        return np.asarray(model.fit_transform(points), dtype=np.float32)
+
+
+def _umap(points: Singles, seed: int) -> npt.NDArray[np.float32]:
+    if find_spec("umap") is None:
+        raise MissingExtraError("umap-learn", "umap", "The map 'umap'")
+    from umap import UMAP
+
+    return np.asarray(UMAP(random_state=seed).fit_transform(points), dtype=np.float32)
+
+
+def _open_tsne(points: Singles, perplexity: float, seed: int) -> npt.NDArray[np.float32]:
+    if find_spec("openTSNE") is None:
+        raise MissingExtraError("openTSNE", "opentsne", "The map 'opentsne'")
+    from openTSNE import TSNE
+
+    return np.asarray(TSNE(perplexity=perplexity, random_state=seed, n_jobs=1).fit(points), dtype=np.float32)

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from cuecard.models.embeddings import embed as embedded
 from cuecard.stats.arrays import Floats
-from cuecard.stats.decomposition import projected_svd
 from cuecard.text import Tokens, tokenise
 
 #: Similarity is only drawn, so a sample of pairs is enough; slow kinds get a smaller one.
@@ -67,6 +66,7 @@ def word_movers_distance(
     `cosine_similarity`.
     """
     import ot
+    from sklearn.utils.extmath import randomized_svd
 
     encoded = tokenised or tokenise(pl.concat([first.alias("text"), second.alias("text")]))
     counts = sparse.csr_matrix(
@@ -77,7 +77,7 @@ def word_movers_distance(
     if rank < 1:
         return np.full(len(first), np.nan)
     rarity = np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=counts.shape[1]))) + 1
-    _, singular, right = projected_svd(counts.multiply(rarity).tocsr(), rank, seed=seed)
+    _, singular, right = randomized_svd(counts.multiply(rarity).tocsr(), rank, n_iter=4, random_state=seed)
     words = right.T * singular
     lengths = np.linalg.norm(words, axis=1, keepdims=True)
     words = words / np.where(lengths > 0, lengths, 1)

@@ -46,8 +46,7 @@ def peco(
     seed: SeedOption = 0,
 ) -> None:
     """Score clusters of your own: how far do their labels diverge from those of the whole dataset, beyond chance?"""
-    from cuecard.audits.clusters.files import read_table
-    from cuecard.audits.clusters.given import given_clusters
+    from cuecard.audits.clusters.external_clusters import external_clusters, read_table
     from cuecard.data import parse_labels
     from cuecard.report.html.chart_path import check_chart
 
@@ -63,7 +62,7 @@ def peco(
     named = frame.select(
         frame[chosen.get(role, role)].alias(role) for role in ROLES if chosen.get(role, role) in frame.columns
     )
-    scored = given_clusters(
+    scored = external_clusters(
         named,
         label_names=parse_labels(labels) if labels else None,
         permutations=permutations,

@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from cuecard.audits.clusters.measures import EXCESS
-from cuecard.audits.clusters.measures import NAME as CLUSTERS
+from cuecard.audits.clusters.audit import EXCESS
+from cuecard.audits.clusters.audit import NAME as CLUSTERS
 from cuecard.audits.partial_input.measures import NAME as PARTIAL_INPUT
 from cuecard.card.card import Card
 from cuecard.card.measures import value_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.audits.clusters import measures as clusters
+from cuecard.audits.clusters import audit as clusters
 from cuecard.audits.partial_input import measures as inputs
 from cuecard.card.card import Card
 

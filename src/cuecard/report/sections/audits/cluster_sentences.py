@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from cuecard import wording
-from cuecard.audits.clusters.confidence import BIASED
+from cuecard.audits.clusters.external_clusters import BIASED
 from cuecard.audits.clusters.findings import clusterings_agree, disagreement, giant_cluster
 from cuecard.card.card import Card, Section
 from cuecard.wording import listed
