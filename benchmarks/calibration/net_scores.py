@@ -12,13 +12,13 @@ import polars as pl
 
 from benchmarks.calibration.preferences import SEED, print_parts, share
 from cuecard.audits import Style
-from cuecard.audits.style.models import win_rates
 from cuecard.data import load
 from cuecard.data.demo import demo_battles
 from cuecard.probes import NetScores, Predictions, read_verdicts
 from cuecard.probes.judge.biases import self_preference
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit
+from cuecard.stats.preferences.win_rates import win_rates
 
 LENGTH = 1.0
 STRENGTHS = {"alpha": 0.5, "beta": 0.2, "gamma": 0.0, "delta": -0.1}

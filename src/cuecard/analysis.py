@@ -29,6 +29,8 @@ About = Literal["data", "models", "weights", "experiment"]
 Role = Literal["cue", "flaw"]
 #: What the `n` of a finding counts.
 Counted = Literal["examples", "instances", "cues"]
+#: What an analysis keeps for its own sentences and view, and a row of a table in it: only what JSON can hold.
+Summary = Mapping[str, Any]
 #: From the most to the least serious.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
@@ -281,7 +283,7 @@ class Result:
     analysis that makes any: by it, q-values hold over all sections of a card.
     """
 
-    summary: Mapping[str, Any]
+    summary: Summary
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     examples: pl.DataFrame | None = None

@@ -7,7 +7,7 @@ import pytest
 import cuecard as cc
 from cuecard.analysis import Skip
 from cuecard.audits import Style
-from cuecard.audits.style.findings import _drivers
+from cuecard.audits.style import _drivers
 from cuecard.data import load
 from cuecard.data.demo import demo_battles, repeated
 from cuecard.errors import UsageError

@@ -146,7 +146,7 @@ def k_means(
     used = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     rank[used] = np.arange(len(used))
     spread = float(weights @ distances.astype(np.float64) ** 2)
-    return Clustering(rank[assigned], distances, spread)
+    return Clustering(rank[assigned], distances.astype(np.float32), spread)
 
 
 def clusterings(

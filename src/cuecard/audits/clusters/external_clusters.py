@@ -1,4 +1,4 @@
-"""What other programs made of the same sentences: clusterings of their own, and training dynamics (PECO, Figures 1 and 8)."""
+"""Clusterings and training dynamics that other programs made of the same sentences (PECO, Figures 1 and 8)."""
 
 from __future__ import annotations
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from scipy.special import expit
 
-from cuecard.data.examples import Examples
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import (
     ConditionalLogit,
@@ -21,33 +19,41 @@ _PENALTY = 1e-2
 
 
 def controlled_win_rates(
-    examples: Examples, models: pl.Series, style: Floats, clusters: Ints, seed: int
-) -> pl.DataFrame:
+    models: Ints,
+    style: Floats,
+    starts: Ints,
+    chosen: Ints,
+    *,
+    clusters: Ints,
+    weights: Floats | None = None,
+    seed: int = 0,
+) -> dict[str, Floats | Ints]:
     """Return for every model its win rate against all others, plain and at equal style, with ranks and intervals.
+
+    `models` are the codes of the answers' models and `style` their covariates; `starts` are the first answers of the
+    examples and `chosen` those that were preferred.
 
     A win rate is the mean probability to win against each other model, by a Bradley–Terry model of the choices.
     Intervals come from draws of the cluster-robust normal distribution that the coefficients of both models have
     together: both are fitted to the same choices, so a change is far more certain than two independent rates.
     """
-    names = models.unique().sort()
-    codes = models.replace_strict(names, np.arange(len(names))).to_numpy().astype(np.int64)
-    indicator = np.zeros((len(codes), len(names)))
-    indicator[np.arange(len(codes)), codes] = 1.0
-    starts, right = examples.first_rows[:-1], examples.right_rows
+    k = int(models.max()) + 1
+    indicator = np.zeros((len(models), k))
+    indicator[np.arange(len(models)), models] = 1.0
     fits = [
-        conditional_logit(x, starts, right, clusters=clusters, weights=examples.weights, penalty=_PENALTY)
+        conditional_logit(x, starts, chosen, clusters=clusters, weights=weights, penalty=_PENALTY)
         for x in (indicator, np.hstack([indicator, style]))
     ]
     plain, held = (
-        (win_rates(fit.coefficients[: len(names)]), np.stack([win_rates(b[: len(names)]) for b in drawn]))
+        (win_rates(fit.coefficients[:k]), np.stack([win_rates(b[:k]) for b in drawn]))
         for fit, drawn in zip(fits, _drawn(fits, clusters, seed), strict=True)
     )
-    played = np.bincount(codes, minlength=len(names))
-    won = np.bincount(codes[right], minlength=len(names))
+    played = np.bincount(models, minlength=k)
+    won = np.bincount(models[chosen], minlength=k)
     ranks = [_ranks(rates[0]) for rates in (plain, held)]
     moves = _ranks(plain[1]) - _ranks(held[1])
     low, high = np.percentile(moves, [2.5, 97.5], axis=0)
-    columns = {"model": names, "n": played, "share_won": won / np.maximum(played, 1)}
+    columns: dict[str, Floats | Ints] = {"n": played, "share_won": won / np.maximum(played, 1)}
     for name, (value, draws) in (("plain", plain), ("controlled", held)):
         ends = np.percentile(draws, [2.5, 97.5], axis=0)
         columns |= {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
@@ -62,7 +68,7 @@ def controlled_win_rates(
         "rank_change_low": np.rint(low).astype(np.int64),
         "rank_change_high": np.rint(high).astype(np.int64),
     }
-    return pl.DataFrame(columns).sort("controlled", descending=True)
+    return columns
 
 
 def _drawn(fits: list[ConditionalLogit], clusters: Ints, seed: int) -> list[Floats]:
