@@ -18,8 +18,8 @@ from cuecard.data.demo import demo_corpus
 from cuecard.features.pair_graph import _kernels as graph_loops
 from cuecard.models.linear import _kernels as model_loops
 from cuecard.models.linear.ngram_features import BITS, HashedRows, hash_columns, hash_rows
+from cuecard.stats import _native
 from cuecard.stats.entropy_balancing import _kernels as balance_loops
-from cuecard.text import _kernels as text_loops
 from cuecard.text import tokenise
 
 Work = Callable[[], Any]
@@ -94,15 +94,15 @@ def rivals() -> dict[str, tuple[Work, Work]]:
     return {
         "encode_rows / CountVectorizer": (lambda: tokenise(texts, threads=1), vectorised),
         "number_keys / numpy.unique": (
-            lambda: text_loops.number_keys(keys),
+            lambda: _native.number_keys(keys),
             lambda: np.unique(keys, return_inverse=True),
         ),
         "count_presence / scipy product": (
-            lambda: text_loops.count_presence(hypothesis.ids, hypothesis.offsets, 0, PAIRS, labels, n, 3),
+            lambda: _native.count_presence(hypothesis.ids, hypothesis.offsets, 0, PAIRS, labels, n, 3),
             lambda: bags(hypothesis).T @ one_hot,
         ),
         "distinct_in_rows / scipy sum_duplicates": (
-            lambda: text_loops.distinct_in_rows(hypothesis.ids, hypothesis.offsets, n),
+            lambda: _native.distinct_in_rows(hypothesis.ids, hypothesis.offsets, n),
             lambda: bags(hypothesis),
         ),
         "overlap_counts / scipy multiply": (

@@ -37,16 +37,16 @@ def environment(folder: Path) -> Path:
     return python
 
 
-def build(folder: Path, *targets: str) -> list[Path]:
+def build(folder: Path) -> list[Path]:
     """Return the wheel and the sdist, built into a folder."""
-    wanted = [part for target in targets for part in ("-t", target)]
-    run(sys.executable, "-m", "hatchling", "build", "-d", folder, *wanted)
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ".")
+    run(sys.executable, "setup.py", "-q", "sdist", "-d", folder)
     return sorted(folder.glob("cuecard-*"))
 
 
 def package(folder: Path, tests: Sequence[str]) -> None:
     """Install the wheel and the sdist, each into an empty environment, and run the demo."""
-    for archive in build(folder / "dist", "wheel", "sdist"):
+    for archive in build(folder / "dist"):
         python = environment(folder / archive.suffix.strip("."))
         run(python, "-m", "pip", "install", "-q", "-c", "constraints.txt", archive)
         run(python, "-m", "pip", "check")
@@ -60,7 +60,7 @@ def package(folder: Path, tests: Sequence[str]) -> None:
 def minimum(folder: Path, tests: Sequence[str]) -> None:
     """Run the core tests with the lowest versions of all direct dependencies."""
     python = environment(folder / "minimum")
-    run(python, "-m", "pip", "install", "-q", "uv", "pip>=25.1", "hatchling")
+    run(python, "-m", "pip", "install", "-q", "uv", "pip>=25.1")
     run(python.parent / "uv", "pip", "install", "-q", "--python", python, "--resolution", "lowest-direct",
         "-e", ".", "--group", "core-test")  # fmt: skip
     run(python, "-m", "pip", "check")
@@ -71,19 +71,8 @@ def core(folder: Path, tests: Sequence[str]) -> None:
     """Run the core tests and the docs where no extra is installed."""
     python = environment(folder / "core")
     run(
-        python,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "-c",
-        "constraints.txt",
-        "-e",
-        ".",
-        "--group",
-        "core-test",
-        "hatchling",
-    )
+        python, "-m", "pip", "install", "-q", "-c", "constraints.txt", "-e", ".", "--group", "core-test"
+    )  # fmt: skip
     run(python, "-m", "pip", "check")
     run(python, "-m", "pytest", "-q", "-m", "not slow", *(tests or (*CORE, "tests/docs")))
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,11 @@ __all__ = [
     "write_report",
 ]
 
+if find_spec("cuecard.stats._native") is None:
+    raise ImportError(
+        "CueCard's compiled module has not been built; in a source checkout, type `python -m pip install -e .` "
+        "or, with Cython installed, `python setup.py build_ext --inplace`."
+    )
 
 _imported = lazy_names(__name__)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats._arrays import Alternative, chosen_tail, probabilities, whole_counts
-from cuecard.stats._kernels import log_gamma_tails, poisson_binomial_log_tails_of
+from cuecard.stats._native import log_gamma_tails, poisson_binomial_log_tails
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.clusters.divergence import as_distributions
 from cuecard.stats.cues.association import binomial_log_p
@@ -64,10 +64,18 @@ def mixed_chance_log_p(
         impossible = np.array(-np.inf), np.array(0.0)
         tails = impossible if correct < certain else impossible[::-1]
     else:
-        less, greater, _ = poisson_binomial_log_tails_of(
-            int(correct) - certain, examples[by_luck].astype(np.int64), chances[by_luck]
+        less, greater, log_odds = np.empty(1), np.empty(1), np.empty(1)
+        lucky = examples[by_luck].astype(np.int64)
+        poisson_binomial_log_tails(
+            np.array([int(correct) - certain]),
+            np.array([0, len(lucky)]),
+            lucky,
+            chances[by_luck],
+            less,
+            greater,
+            log_odds,
         )
-        tails = np.array(less), np.array(greater)
+        tails = less[0], greater[0]
     return float(chosen_tail(alternative, *tails))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats._arrays import Alternative, chosen_tail, whole_counts
-from cuecard.stats._kernels import stratified_log_tails
+from cuecard.stats._native import stratified_log_tails
 from cuecard.stats.arrays import Floats
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.data.parallel import on_threads, parts_of_rows
-from cuecard.text import _kernels
+from cuecard.stats import _native
 from cuecard.text.ngrams import NGrams
 from cuecard.text.tokens import Tokens
 
@@ -33,7 +33,7 @@ def presence_counts(
     bounds = parts_of_rows(tokens.offsets, threads, at_least)
 
     def count(part: int) -> npt.NDArray[np.int64]:
-        counts: npt.NDArray[np.int64] = _kernels.count_presence(
+        counts: npt.NDArray[np.int64] = _native.count_presence(
             tokens.ids, tokens.offsets, *bounds[part], codes, tokens.n_types, n_labels
         )
         return counts
@@ -46,7 +46,7 @@ def presence_counts(
 
 def presence(tokens: Tokens | NGrams) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """Return the distinct types of every text in compressed rows: `indptr` and `indices`."""
-    indices, indptr = _kernels.distinct_in_rows(tokens.ids, tokens.offsets, tokens.n_types)
+    indices, indptr = _native.distinct_in_rows(tokens.ids, tokens.offsets, tokens.n_types)
     return indptr, indices
 
 
@@ -78,7 +78,7 @@ def within_example_counts(
     `indptr` and `indices` are the distinct features of every row; the rows of an example are adjacent and
     share their code. Examples in which no row has the feature say nothing about it and are not counted.
     """
-    features, sizes, having, right_has = _kernels.features_of_examples(
+    features, sizes, having, right_has = _native.features_of_examples(
         np.require(indices, np.int32, _COMPILED_FOR),
         np.require(indptr, np.int64, _COMPILED_FOR),
         np.require(example_codes, np.int64, _COMPILED_FOR),
@@ -86,7 +86,7 @@ def within_example_counts(
         n_features,
     )
     base = int(sizes.max(initial=0)) + 1
-    numbers, keys = _kernels.number_keys((features * base + sizes) * base + having)
+    numbers, keys = _native.number_keys((features * base + sizes) * base + having)
     n_examples = np.bincount(numbers, minlength=len(keys))
     n_right = np.bincount(numbers[right_has], minlength=len(keys))
     order = np.argsort(keys)

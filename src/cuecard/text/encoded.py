@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.memo import Memo
-from cuecard.text import _kernels
+from cuecard.data.parallel import running_total
 from cuecard.text.annotate import Annotations, Backend, get_annotator
 from cuecard.text.languages.language import guess_language, suggested_tokeniser
 from cuecard.text.ngrams import NGrams, ngrams
@@ -175,5 +175,9 @@ def _paired(
     second_offsets: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return each row of the first followed by its row of the second, and where the joined rows begin."""
-    ids, offsets = _kernels.interleaved(first, first_offsets, second, second_offsets)
-    return ids, offsets
+    sizes = np.stack([np.diff(first_offsets), np.diff(second_offsets)], axis=1)
+    is_first = np.repeat(np.tile([True, False], len(sizes)), sizes.ravel())
+    ids = np.empty(len(is_first), dtype=first.dtype)
+    ids[is_first] = first[first_offsets[0] : first_offsets[-1]]
+    ids[~is_first] = second[second_offsets[0] : second_offsets[-1]]
+    return ids, running_total(sizes.sum(axis=1))

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.errors import UsageError
-from cuecard.text import _kernels
+from cuecard.stats import _native
 from cuecard.text.tokens import Tokens
 
 #: Below this many tokens a second thread costs more than it saves.
@@ -75,7 +75,7 @@ def _one_longer(
 
     def number(part: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         first, last = bounds[part]
-        keys, key_offsets = _kernels.ngram_keys(
+        keys, key_offsets = _native.ngram_keys(
             prefixes,
             prefix_offsets[first : last + 1],
             tokens.ids,
@@ -83,13 +83,13 @@ def _one_longer(
             n,
             tokens.n_types,
         )
-        return *_kernels.number_keys(keys), np.diff(key_offsets)
+        return *_native.number_keys(keys), np.diff(key_offsets)
 
     parts = on_threads(number, len(bounds))
     offsets = running_total(np.concatenate([part[2] for part in parts]))
     if len(parts) == 1:
         return parts[0][0], offsets, parts[0][1]
-    numbers, distinct = _kernels.number_keys(np.concatenate([part[1] for part in parts]))
+    numbers, distinct = _native.number_keys(np.concatenate([part[1] for part in parts]))
     type_bounds = running_total(np.array([len(part[1]) for part in parts]))
     id_bounds = running_total(np.array([len(part[0]) for part in parts]))
     ids = np.empty(id_bounds[-1], dtype=np.int32)

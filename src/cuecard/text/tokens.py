@@ -9,7 +9,6 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.parallel import running_total
-from cuecard.text import _kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,4 +80,7 @@ def gather_rows(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return ids and offsets of the rows of the given numbers, in that order."""
     new_offsets = running_total(offsets[rows + 1] - offsets[rows])
-    return _kernels.gathered(ids, offsets, np.asarray(rows, dtype=np.int64), new_offsets), new_offsets
+    sizes = np.diff(new_offsets)
+    places = np.repeat(offsets[rows] - new_offsets[:-1], sizes)
+    places += np.arange(len(places))
+    return np.take(ids, places), new_offsets

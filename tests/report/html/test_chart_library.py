@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from importlib.metadata import version
@@ -90,24 +89,6 @@ def test_without_an_engine_any_shipped_library_serves_and_without_one_a_report_h
     page = render_html(card)
     assert "vegaEmbed" in page
     assert library.WITHOUT in page
-
-
-def test_the_script_of_the_build_makes_the_library_of_the_installed_version(tmp_path):
-    spec = importlib.util.spec_from_file_location("bundle_charts", ROOT / "scripts" / "bundle_charts.py")
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    assert spec.loader is not None
-    spec.loader.exec_module(module)
-    place = tmp_path / module.PLACE
-    place.parent.mkdir(parents=True)
-    data: dict[str, list[str]] = {"artifacts": []}
-    hook = module.ChartLibrary(str(tmp_path), {}, None, None, "", "wheel")
-    hook.initialize("standard", data)
-    assert data["artifacts"] == [module.PLACE]
-    script = library.read_script(place, version("vl-convert-python"))
-    assert script is not None
-    assert "vegaEmbed" in script
-    assert "</script" not in script
 
 
 def test_an_engine_that_dies_of_a_memory_limit_costs_the_charts_and_not_the_report(tmp_path):

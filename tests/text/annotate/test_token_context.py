@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuecard.errors import UsageError
+from cuecard.stats import _native as k
 from cuecard.text import tokenise
-from cuecard.text.annotate import _kernels as k
 from cuecard.text.annotate.context import token_flags
 
 

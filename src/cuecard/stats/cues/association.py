@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from cuecard.stats._arrays import Alternative, chosen_tail, divided, probabilities, successes_of, whole_counts
-from cuecard.stats._kernels import binomial_log_tails
+from cuecard.stats._native import binomial_log_tails
 from cuecard.stats.arrays import Floats
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats._arrays import Alternative, chosen_tail, divided
-from cuecard.stats._kernels import poisson_binomial_log_tails
+from cuecard.stats._native import poisson_binomial_log_tails
 from cuecard.stats.arrays import Floats, Ints
 
 

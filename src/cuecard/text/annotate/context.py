@@ -12,21 +12,20 @@ import polars as pl
 from cuecard.data.splits.sentences import composed
 from cuecard.data.utf8 import utf8
 from cuecard.errors import UsageError
-from cuecard.text._kernels import code_points_seen
-from cuecard.text.annotate import _kernels as k
+from cuecard.stats import _native as k
 from cuecard.text.tokenisers.alphabet import code_point_kinds, default_rule
 from cuecard.text.tokens import Tokens
 
 
 def token_flags(texts: pl.Series, tokens: Tokens) -> npt.NDArray[np.uint8]:
-    """Return the flags of every default token: `CAPITAL`, `CAPITALS`, `OPENS`, `PAUSE` … of `_kernels`.
+    """Return the flags of every default token: `CAPITAL`, `CAPITALS`, `OPENS`, `PAUSE` … of `stats._native`.
 
     The texts are read once more, byte by byte, under the tokeniser's own rule: flags and tokens line up.
     """
     data, offsets = utf8(composed(texts))
     kinds, signs = _ascii_tables()
     if data.size and data.max() > 127:
-        seen = code_points_seen(data)
+        seen = k.code_points_seen(data)
         seen[:128] = True
         kinds = code_point_kinds(default_rule, seen)
         signs = np.zeros(len(kinds), dtype=np.uint8)

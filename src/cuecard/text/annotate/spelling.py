@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.errors import MissingExtraError
-from cuecard.text.annotate import _kernels
+from cuecard.stats import _native
 from cuecard.text.annotate.word_lists import words
 from cuecard.text.tokens import Tokens
 
@@ -43,11 +43,11 @@ _BRITISH = [
 def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Return which texts have a misspelt word; words with a capital may be names and are let pass."""
     written_small = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
-    written_small[tokens.ids[(flags & _kernels.CAPITAL) == 0]] = True
+    written_small[tokens.ids[(flags & _native.CAPITAL) == 0]] = True
     misspelt = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
     # Names are most of a large vocabulary, and looking a word up is what costs: only small ones are.
     misspelt[written_small] = [is_misspelt(word) for word in tokens.vocabulary.filter(written_small)]
-    has_typo: npt.NDArray[np.bool_] = _kernels.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
+    has_typo: npt.NDArray[np.bool_] = _native.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
     return has_typo
 
 

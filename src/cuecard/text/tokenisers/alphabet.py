@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.text._kernels import ALONE, BREAK, DROP, INNER, LETTER, WIDE
+from cuecard.stats._native import ALONE, BREAK, DROP, INNER, LETTER, WIDE
 
-#: What a lower-cased character does to a token: one of the kinds of `_kernels`.
+#: What a lower-cased character does to a token: one of the kinds of `stats._native`.
 Rule = Callable[[str], int]
 
 #: The apostrophe of the keyboard and the one of typography (U+2019).

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.data.utf8 import read_only, utf8
-from cuecard.text import _kernels
+from cuecard.stats import _native
 from cuecard.text.tokenisers.alphabet import Rule, byte_actions, code_point_kinds
 from cuecard.text.tokens import Tokens
 
@@ -24,7 +24,7 @@ EncodedPart = tuple[
 _NO_KINDS = np.zeros(1, dtype=np.uint8)
 _EVERY_BYTE = np.arange(256, dtype=np.uint16)
 _ALL_BUT_SPACES = _EVERY_BYTE.copy()
-_ALL_BUT_SPACES[ord(" ")] = _kernels.BREAK << 8
+_ALL_BUT_SPACES[ord(" ")] = _native.BREAK << 8
 
 
 def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) -> Tokens:
@@ -37,7 +37,7 @@ def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) 
     if data.size and data.max() > 127:
         # Lower-casing beyond ASCII may change a character's length, so it comes before the loop.
         data, offsets = utf8(texts.str.to_lowercase())
-        kinds = code_point_kinds(rule, _kernels.code_points_seen(data))
+        kinds = code_point_kinds(rule, _native.code_points_seen(data))
     return _encode(data, offsets, byte_actions(rule), kinds, threads)
 
 
@@ -61,7 +61,7 @@ def _encode(
     bounds = parts_of_rows(offsets, threads, BYTES_PER_THREAD)
 
     def encode(part: int) -> EncodedPart:
-        encoded: EncodedPart = _kernels.encode_rows(data, offsets, *bounds[part], actions, kinds)
+        encoded: EncodedPart = _native.encode_rows(data, offsets, *bounds[part], actions, kinds)
         return encoded
 
     parts = on_threads(encode, len(bounds))
@@ -76,7 +76,7 @@ def _merged(parts: list[EncodedPart]) -> EncodedPart:
     all_bytes = read_only(np.concatenate([part[2] for part in parts]))
     all_starts = read_only(running_total(np.concatenate([np.diff(part[3]) for part in parts])))
     # The types of all parts are rows of one token each, so the same loop numbers them.
-    numbers, _, arena, starts = _kernels.encode_rows(
+    numbers, _, arena, starts = _native.encode_rows(
         all_bytes, all_starts, 0, len(all_starts) - 1, _EVERY_BYTE, _NO_KINDS
     )
     ids = np.empty(id_bounds[-1], dtype=np.int32)

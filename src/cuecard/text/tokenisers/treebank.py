@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.errors import MissingExtraError
-from cuecard.text import _kernels
+from cuecard.stats import _native
 from cuecard.text.tokenisers.bytewise import space_chunks, whole_texts
 from cuecard.text.tokenisers.pieces import assemble
 from cuecard.text.tokens import Tokens
@@ -55,7 +55,7 @@ def tokenise_treebank(texts: pl.Series, *, threads: int | None = None) -> Tokens
         chunks.vocabulary,
     )
     in_order = stacked.gather(np.argsort(np.argsort(closed_by_marks.to_numpy(), kind="stable")))
-    pieces, distinct = _kernels.number_keys(in_order.ids.astype(np.int64))
+    pieces, distinct = _native.number_keys(in_order.ids.astype(np.int64))
 
     chunk_strings = chunks.vocabulary.to_list()
     whole_strings = wholes.vocabulary.to_list()

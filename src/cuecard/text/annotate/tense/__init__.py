@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.text.annotate.tense import _kernels
+from cuecard.stats import _native
 from cuecard.text.tokens import Tokens
 
 
@@ -16,5 +16,5 @@ def main_tense(
 
     A modal verb (can, would …), an imperative and a text without a finite verb have none.
     """
-    tenses: npt.NDArray[np.int8] = _kernels.tenses(tokens.ids, tokens.offsets, roles, flags)
+    tenses: npt.NDArray[np.int8] = _native.tenses(tokens.ids, tokens.offsets, roles, flags)
     return tenses

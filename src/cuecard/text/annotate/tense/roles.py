@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.text.annotate.tense import _kernels as k
+from cuecard.stats import _native as k
 from cuecard.text.annotate.tense.verb_forms import verb_forms
 from cuecard.text.annotate.word_lists import words
 

@@ -1,0 +1,55 @@
+"""Builds the compiled module `cuecard.stats._native`; everything else is said in pyproject.toml.
+
+CUECARD_BOUNDSCHECK=1 builds it with bounds checks, as tests do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CCompilerError, ExecError, PlatformError
+
+SOURCES = Path("src/cuecard/stats")
+NO_COMPILER = (
+    "CueCard's compiled module could not be built: it needs a C compiler and the headers of Python. "
+    "Type `apt-get install gcc python3-dev` (Debian, Ubuntu), `dnf install gcc python3-devel` (Fedora) or "
+    "`xcode-select --install` (macOS), then install again."
+)
+#: The same bits everywhere: no fused multiply-add, whatever the processor has.
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-g0"]
+
+
+class BuildNative(build_ext):
+    """Builds the module, and says in one sentence what a machine lacks that cannot."""
+
+    def build_extensions(self) -> None:
+        """Build the module."""
+        try:
+            super().build_extensions()
+        except (CCompilerError, ExecError, PlatformError) as error:
+            sys.exit(f"{error}\n{NO_COMPILER}")
+
+
+checked = os.environ.get("CUECARD_BOUNDSCHECK", "0") not in ("", "0")
+native = Extension(
+    "cuecard.stats._native",
+    [str(SOURCES / "_native.pyx")],
+    depends=sorted(map(str, (SOURCES / "native").glob("*.pxi"))),
+    extra_compile_args=FLAGS,
+)
+directives = {
+    "language_level": 3,
+    "boundscheck": checked,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": checked,
+}
+setup(
+    ext_modules=cythonize([native], compiler_directives=directives, force=checked),
+    cmdclass={"build_ext": BuildNative},
+)

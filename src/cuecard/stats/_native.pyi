@@ -1,0 +1,130 @@
+"""Types of the compiled loops; what each does is said beside its source in `native/`."""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Signs = npt.NDArray[np.int8]
+Bytes = npt.NDArray[np.uint8] | npt.NDArray[np.bool_]
+Letters = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint16]
+Masks = npt.NDArray[np.uint32]
+Bools = npt.NDArray[np.bool_]
+
+# native/tails.pxi
+def binomial_log_tails(k: Floats, n: Floats, p: Floats, less: Floats, greater: Floats) -> None: ...
+def poisson_binomial_log_tails(
+    observed: Ints, offsets: Ints, n: Ints, p: Floats, less: Floats, greater: Floats, theta: Floats
+) -> None: ...
+def log_gamma_tails(a: Floats, x: Floats, result: Floats) -> None: ...
+def stratified_log_tails(
+    k: Ints, n: Ints, marked: Ints, size: Ints, less: Floats, greater: Floats
+) -> None: ...
+
+# native/tokens.pxi
+LETTER: Final[int]
+BREAK: Final[int]
+INNER: Final[int]
+DROP: Final[int]
+ALONE: Final[int]
+WIDE: Final[int]
+
+def encode_rows(
+    data: Bytes, offsets: Ints, first: int, last: int, actions: Words, kinds: Bytes
+) -> tuple[Ids, Ints, Letters, Ints]: ...
+def code_points_seen(data: Bytes) -> Bools: ...
+def number_keys(keys: Ints) -> tuple[Ids, Ints]: ...
+def ngram_keys(
+    prefixes: Ids, prefix_offsets: Ints, ids: Ids, offsets: Ints, n: int, n_types: int
+) -> tuple[Ints, Ints]: ...
+def count_presence(
+    ids: Ids, offsets: Ints, first: int, last: int, codes: Ids, n_types: int, n_codes: int
+) -> Ints: ...
+def distinct_in_rows(ids: Ids, offsets: Ints, n_types: int) -> tuple[Ids, Ints]: ...
+def features_of_examples(
+    indices: Ids, indptr: Ints, examples: Ints, right: Bytes, n_features: int
+) -> tuple[Ints, Ints, Ints, Bools]: ...
+
+# native/english.pxi
+CAPITAL: Final[int]
+CAPITALS: Final[int]
+OPENS: Final[int]
+PAUSE: Final[int]
+MONEY: Final[int]
+QUOTED: Final[int]
+JOINED: Final[int]
+UPPER: Final[int]
+SMALL: Final[int]
+PRESENT: Final[int]
+PAST: Final[int]
+FUTURE: Final[int]
+MODAL: Final[int]
+PAST_OR_PARTICIPLE: Final[int]
+PARTICIPLE: Final[int]
+THIRD_PERSON: Final[int]
+BASE: Final[int]
+MOSTLY_NOUN: Final[int]
+GERUND: Final[int]
+AUXILIARY: Final[int]
+DETERMINER: Final[int]
+PREPOSITION: Final[int]
+SUBJECT_SINGULAR: Final[int]
+SUBJECT_PLURAL: Final[int]
+OBJECT: Final[int]
+RELATIVE: Final[int]
+QUESTION: Final[int]
+SUBORDINATOR: Final[int]
+CONJUNCTION: Final[int]
+ADVERB: Final[int]
+PLURAL: Final[int]
+TO: Final[int]
+SPEECH: Final[int]
+MODIFIER: Final[int]
+BY: Final[int]
+UNLISTED_S: Final[int]
+GIVEN_NAME: Final[int]
+PLACE: Final[int]
+PEOPLE: Final[int]
+ORGANISATION: Final[int]
+ORGANISATION_LAST: Final[int]
+PLACE_LAST: Final[int]
+TITLE: Final[int]
+OTHER_NAME: Final[int]
+COMMON: Final[int]
+COMMON_NOUN: Final[int]
+TIME_WORD: Final[int]
+TIME_UNIT: Final[int]
+TIME_CUE: Final[int]
+MONTH_OR_WORD: Final[int]
+YEAR: Final[int]
+NUMBER: Final[int]
+ONE: Final[int]
+BEFORE_PRONOUN_ONE: Final[int]
+PLACE_FIRST: Final[int]
+PLACE_SECOND: Final[int]
+NEEDS_NO_CAPITAL: Final[int]
+IN: Final[int]
+THE: Final[int]
+POSSESSIVE: Final[int]
+PLACE_IN_CAPITALS: Final[int]
+PERSON: Final[int]
+ORG: Final[int]
+LOC: Final[int]
+TIME: Final[int]
+CARDINAL: Final[int]
+NORP: Final[int]
+OTHER: Final[int]
+
+def context(
+    data: Bytes, offsets: Ints, kinds: Bytes, signs: Bytes, n_tokens: int
+) -> tuple[Letters, Ints]: ...
+def any_small_word(ids: Ids, offsets: Ints, marked: Bytes, flags: Bytes) -> Bools: ...
+def any_word_or_pair(ids: Ids, offsets: Ints, marked: Bytes, first: Bytes, second: Bytes) -> Bools: ...
+def tenses(ids: Ids, offsets: Ints, word_roles: Masks, flags: Bytes) -> Signs: ...
+def named_things(
+    ids: Ids, offsets: Ints, entity_words: Masks, word_roles: Masks, flags: Bytes
+) -> Letters: ...
