@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
 from cuecard.stats._arrays import Alternative, chosen_tail, probabilities, whole_counts
-from cuecard.stats._native import log_gamma_tails, poisson_binomial_log_tails
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.clusters.divergence import as_distributions
 from cuecard.stats.cues.association import binomial_log_p
@@ -66,7 +66,7 @@ def mixed_chance_log_p(
     else:
         less, greater, log_odds = np.empty(1), np.empty(1), np.empty(1)
         lucky = examples[by_luck].astype(np.int64)
-        poisson_binomial_log_tails(
+        _native.poisson_binomial_log_tails(
             np.array([int(correct) - certain]),
             np.array([0, len(lucky)]),
             lucky,
@@ -103,5 +103,5 @@ def goodness_of_fit(observed: npt.ArrayLike, reference: npt.ArrayLike) -> Goodne
     statistic = np.asarray(terms.sum(axis=-1))
     degrees = np.asarray(((shares > 0) | (counts > 0)).sum(axis=-1) - 1)
     log_p = np.empty(statistic.size)
-    log_gamma_tails(degrees.ravel() / 2, statistic.ravel() / 2, log_p)
+    _native.log_gamma_tails(degrees.ravel() / 2, statistic.ravel() / 2, log_p)
     return GoodnessOfFit(statistic, degrees, log_p.reshape(statistic.shape))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
 from cuecard.stats._arrays import Alternative, chosen_tail, whole_counts
-from cuecard.stats._native import stratified_log_tails
 from cuecard.stats.arrays import Floats
 
 
@@ -50,5 +50,5 @@ def stratified_hypergeometric_log_p(
     if (counts < fewest).any() or (counts > most).any():
         raise ValueError("k must be a count that the margins n, marked and size allow")
     less, greater = np.empty(len(counts)), np.empty(len(counts))
-    stratified_log_tails(counts, drawn, marks, sizes, less, greater)
+    _native.stratified_log_tails(counts, drawn, marks, sizes, less, greater)
     return chosen_tail(alternative, less, greater)

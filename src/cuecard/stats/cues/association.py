@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
+from cuecard.stats import _native
 from cuecard.stats._arrays import Alternative, chosen_tail, divided, probabilities, successes_of, whole_counts
-from cuecard.stats._native import binomial_log_tails
 from cuecard.stats.arrays import Floats
 
 
@@ -58,7 +58,7 @@ def binomial_log_tails_at(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLi
     successes, trials = successes_of(k, n)
     successes, trials, base = np.broadcast_arrays(successes, trials, probabilities("prior", prior))
     less, greater = np.empty(successes.size), np.empty(successes.size)
-    binomial_log_tails(successes.flatten(), trials.flatten(), base.flatten(), less, greater)
+    _native.binomial_log_tails(successes.flatten(), trials.flatten(), base.flatten(), less, greater)
     return less.reshape(successes.shape), greater.reshape(successes.shape)
 
 

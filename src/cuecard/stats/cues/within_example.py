@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
 from cuecard.stats._arrays import Alternative, chosen_tail, divided
-from cuecard.stats._native import poisson_binomial_log_tails
 from cuecard.stats.arrays import Floats, Ints
 
 
@@ -94,7 +94,7 @@ def within_example_test(
 
     offsets, trials, chances = _distinct_chances(features, rows, having, examples, size)
     less, greater, log_odds = np.empty(size), np.empty(size), np.empty(size)
-    poisson_binomial_log_tails(observed, offsets, trials, chances, less, greater, log_odds)
+    _native.poisson_binomial_log_tails(observed, offsets, trials, chances, less, greater, log_odds)
     return WithinExampleTest(informative, observed, expected, variance, log_odds, less, greater)
 
 

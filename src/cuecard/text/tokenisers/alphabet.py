@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._native import ALONE, BREAK, DROP, INNER, LETTER, WIDE
+from cuecard.stats import _native
 
 #: What a lower-cased character does to a token: one of the kinds of `stats._native`.
 Rule = Callable[[str], int]
@@ -31,31 +31,33 @@ def default_rule(character: str) -> int:
     are passed over; the zero-width space is a space.
     """
     if character in APOSTROPHES:
-        return INNER
+        return _native.INNER
     if character in JOINERS:
-        return LETTER
+        return _native.LETTER
     if _is_invisible(character):
-        return DROP
-    return LETTER if character == "_" or unicodedata.category(character)[0] in "LMN" else BREAK
+        return _native.DROP
+    return (
+        _native.LETTER if character == "_" or unicodedata.category(character)[0] in "LMN" else _native.BREAK
+    )
 
 
 def stubborn_rule(character: str) -> int:
     """Return the kind under `stubborn`: punctuation is deleted, white space ends a token."""
     if character.isspace():
-        return BREAK
+        return _native.BREAK
     punctuation = character in string.punctuation or unicodedata.category(character)[0] == "P"
-    return DROP if punctuation else LETTER
+    return _native.DROP if punctuation else _native.LETTER
 
 
 def character_rule(character: str) -> int:
     """Return the kind under `chars`: whatever is not white space is a token of its own."""
-    return BREAK if character.isspace() else ALONE
+    return _native.BREAK if character.isspace() else _native.ALONE
 
 
 @cache
 def byte_actions(rule: Rule) -> npt.NDArray[np.uint16]:
     """Return what each byte does under a rule, with the lower-cased byte to write."""
-    actions = np.full(256, WIDE << 8, dtype=np.uint16)
+    actions = np.full(256, _native.WIDE << 8, dtype=np.uint16)
     for byte in range(128):
         lower = chr(byte).lower()
         actions[byte] = rule(lower) << 8 | ord(lower)
