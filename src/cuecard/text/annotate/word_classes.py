@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats import _native as roles
-from cuecard.text import stop_words
+from cuecard.text.languages.stopwords import stop_words
 from cuecard.text.annotate.tense.roles import word_roles
 
 WORD_CLASSES = ("noun", "verb", "adjective", "adverb")
