@@ -22,8 +22,8 @@ from sklearn.metrics import cohen_kappa_score
 from benchmarks.measure import in_fresh_process, seconds
 from cuecard.errors import MissingExtraError
 from cuecard.text.annotate import PROPERTIES, TENSES, Annotations, get_annotator
-from cuecard.text.annotate.parsed import ENTITY_TYPES
-from cuecard.text.tokenisers.tokenise import tokenise
+from cuecard.text.annotate.spacy_parser import ENTITY_TYPES
+from cuecard.text.tokenisers import tokenise
 
 ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracles" / "spacy_en_annotations.parquet"
 N_TEXTS = 550_000

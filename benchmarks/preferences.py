@@ -48,7 +48,7 @@ def blind_rules(path: Path, repeats: int = 1) -> tuple[Seconds, Seconds]:
     """Return the seconds of reading and tokenising once, and of reading, all blind rules and all slices."""
     from cuecard.audits import Slices
     from cuecard.data import load
-    from cuecard.text.tokenisers.tokenise import tokenise
+    from cuecard.text.tokenisers import tokenise
 
     def read_and_tokenise() -> None:
         table = pl.read_ndjson(path)

@@ -18,7 +18,7 @@ REGISTRIES = {
     "cuecard.probes": "PROBES",
     "cuecard.remedies": "REMEDIES",
     "cuecard.report.view": "SECTION_VIEWS",
-    "cuecard.text.tokenisers.tokenise": "TOKENISERS",
+    "cuecard.text.tokenisers": "TOKENISERS",
 }
 #: How the variables begin that libraries set for themselves when they are imported.
 _OF_LIBRARIES = (

@@ -48,7 +48,7 @@ def test_bigram_counts_are_those_of_scikit_learn() -> None:
 
 
 def test_number_of_threads_changes_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuecard.text.counting.TOKENS_PER_THREAD", 10)
+    monkeypatch.setattr("cuecard.text.tokens.COUNTED_PER_THREAD", 10)
     rng = np.random.default_rng(2)
     tokens = tokenise(
         pl.Series([" ".join(rng.choice(list("abcdef"), rng.integers(0, 9))) for _ in range(300)])

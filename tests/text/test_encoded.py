@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from cuecard.data import Instances
-from cuecard.text import SCOPES, Scope, encode
-from cuecard.text.tokenisers import segmenters
+from cuecard.text import SCOPES, Scope, encode, tokenisers
 
 LABELS = ("no", "yes")
 
@@ -67,7 +66,7 @@ def test_premise_and_hypothesis_share_one_vocabulary() -> None:
 
 
 def test_language_and_tokeniser_are_guessed_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(segmenters.PACKAGES, "zh", "no_such_package_here")
+    monkeypatch.setitem(tokenisers.PACKAGES, "zh", "no_such_package_here")
     chinese = instances(["他在睡觉"], ["他没有睡觉"])
     data = encode(chinese)
     assert (data.language, data.tokeniser) == ("zh", "chars")

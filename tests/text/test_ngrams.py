@@ -8,7 +8,7 @@ import pytest
 
 from cuecard.errors import UsageError
 from cuecard.text import ngrams, tokenise
-from cuecard.text.ngrams import NGrams
+from cuecard.text.tokens import NGrams
 
 TEXTS = ["a man is sleeping", "is sleeping", "", "man", "a man is a man is a man"]
 
@@ -34,7 +34,7 @@ def test_only_the_names_asked_for_are_written() -> None:
 
 
 def test_number_of_threads_changes_no_ngram(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("cuecard.text.ngrams"), "TOKENS_PER_THREAD", 10)
+    monkeypatch.setattr(import_module("cuecard.text.tokens"), "TOKENS_PER_THREAD", 10)
     rng = np.random.default_rng(0)
     tokens = tokenise(
         pl.Series([" ".join(rng.choice(list("abcdef"), rng.integers(0, 9))) for _ in range(300)])

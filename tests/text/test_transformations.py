@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from cuecard.errors import UsageError
-from cuecard.text.languages.nouns import noun_types
-from cuecard.text.transformations import MASK, transformed
+from cuecard.text.transformations import MASK, noun_types, transformed
 
 TEXTS = pl.Series(
     ["A man is sleeping on the bench.", None, "A man is sleeping on the bench.", "", "Don't go"]

@@ -2,7 +2,6 @@
 
 from cuecard.features.annotated import Entities, Negation, Sentiment, Tense, Typos
 from cuecard.features.counts import COUNTED_SPLITS, CueCounts, class_codes, count_cues
-from cuecard.features.custom import Function, Regexes
 from cuecard.features.family import (
     FAMILIES,
     CountingFamily,
@@ -13,12 +12,9 @@ from cuecard.features.family import (
     count_features,
     learned,
 )
-from cuecard.features.format import Formats
-from cuecard.features.length import Lengths
-from cuecard.features.ngram import Bigrams, FourGrams, Trigrams
-from cuecard.features.overlap import Overlap
-from cuecard.features.position import Positions
-from cuecard.features.word import Words
+from cuecard.features.patterns import Formats, Function, Regexes
+from cuecard.features.structure import Lengths, Overlap, Positions
+from cuecard.features.words import Bigrams, FourGrams, Trigrams, Words
 
 _BUILT_IN: tuple[type[Family], ...] = (
     Words, Bigrams, Trigrams, FourGrams, Negation, Sentiment, Tense, Entities, Typos,

@@ -11,7 +11,7 @@ from cuecard.data.layout.preferences.responses import FILE_POSITION
 from cuecard.errors import MissingExtraError
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.text import encode
-from cuecard.text.annotate.sentiment import word_polarities
+from cuecard.text.annotate.dictionaries import word_polarities
 from cuecard.text.style import style_counts
 from cuecard.text.tokens import Tokens
 

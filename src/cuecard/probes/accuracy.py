@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import TASKS, Instances, Task
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import effect_on_mean, effects_of, for_model, q_of, versus
 from cuecard.probes.predictions import Predictions

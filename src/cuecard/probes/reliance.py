@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.distribution import DistributionTest

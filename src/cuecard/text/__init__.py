@@ -1,17 +1,23 @@
 """Strings become integer tokens, once."""
 
-from cuecard.text.counting import WithinExampleCounts, presence, presence_counts, within_example_counts
 from cuecard.text.encoded import SCOPES, Encoded, EncodedTexts, Scope, encode, encoded_texts, language_of
-from cuecard.text.languages.language import (
+from cuecard.text.language import (
     UNDETERMINED,
     guess_language,
     reading_advice,
     suggested_tokeniser,
 )
-from cuecard.text.languages.stopwords import STOP_WORDS, stop_words
-from cuecard.text.ngrams import NGrams, ngrams
-from cuecard.text.tokenisers.tokenise import TOKENISERS, tokenise
-from cuecard.text.tokens import Tokens
+from cuecard.text.stopwords import STOP_WORDS, stop_words
+from cuecard.text.tokenisers import TOKENISERS, tokenise
+from cuecard.text.tokens import (
+    NGrams,
+    Tokens,
+    WithinExampleCounts,
+    ngrams,
+    presence,
+    presence_counts,
+    within_example_counts,
+)
 
 __all__ = [
     "SCOPES",

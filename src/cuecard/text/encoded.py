@@ -14,10 +14,9 @@ from cuecard.data import Instances
 from cuecard.data.memo import Memo
 from cuecard.data.parallel import running_total
 from cuecard.text.annotate import Annotations, Backend, get_annotator
-from cuecard.text.languages.language import guess_language, suggested_tokeniser
-from cuecard.text.ngrams import NGrams, ngrams
-from cuecard.text.tokenisers.tokenise import tokenise
-from cuecard.text.tokens import Tokens
+from cuecard.text.language import guess_language, suggested_tokeniser
+from cuecard.text.tokenisers import tokenise
+from cuecard.text.tokens import NGrams, Tokens, ngrams
 
 Scope = Literal["hypothesis", "premise", "both"]
 Side = Literal["premise", "hypothesis"]

@@ -1,14 +1,17 @@
-"""Texts as integers: token ids, offsets and a vocabulary."""
+"""Texts as integers: token ids, offsets and a vocabulary; runs of n tokens; how many texts have each, by label."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.parallel import running_total
+from cuecard.data.parallel import on_threads, parts_of_rows, running_total
+from cuecard.errors import UsageError
+from cuecard.stats import _native
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,3 +87,179 @@ def gather_rows(
     places = np.repeat(offsets[rows] - new_offsets[:-1], sizes)
     places += np.arange(len(places))
     return np.take(ids, places), new_offsets
+
+
+#: Below this many tokens a second thread costs more than it saves.
+TOKENS_PER_THREAD = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class NGrams:
+    """The n-grams of texts: those of text i are `ids[offsets[i]:offsets[i + 1]]`, indices into `members`.
+
+    Row j of `members` holds the n tokens of n-gram j as indices into `words`. No n-gram crosses from one text
+    into the next. N-grams are numbered in order of first occurrence.
+    """
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    members: npt.NDArray[np.int32]
+    words: pl.Series
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n(self) -> int:
+        """Number of tokens in an n-gram."""
+        return int(self.members.shape[1])
+
+    @property
+    def n_types(self) -> int:
+        """Number of different n-grams."""
+        return len(self.members)
+
+    def names(self, which: npt.NDArray[np.integer] | None = None) -> pl.Series:
+        """Return n-grams as strings such as "is sleeping": all of them, or those of the given numbers."""
+        members = self.members if which is None else self.members[which]
+        columns = [self.words.gather(members[:, k]).alias(str(k)) for k in range(self.n)]
+        return pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator=" ").alias("token")).to_series()
+
+
+def ngrams(tokens: Tokens, n: int, *, threads: int | None = None) -> NGrams:
+    """Return the runs of n tokens within each text, as integers."""
+    if n < 1:
+        raise UsageError(f"n must be at least 1, not {n}.")
+    ids, offsets = tokens.ids, tokens.offsets
+    members = np.arange(tokens.n_types, dtype=np.int32)[:, None]
+    for length in range(2, n + 1):
+        ids, offsets, distinct = _one_longer(tokens, ids, offsets, length, threads)
+        last = (distinct % max(1, tokens.n_types)).astype(np.int32)
+        members = np.column_stack([members[distinct // max(1, tokens.n_types)], last])
+    return NGrams(ids, offsets, members, tokens.vocabulary)
+
+
+def _one_longer(
+    tokens: Tokens,
+    prefixes: npt.NDArray[np.int32],
+    prefix_offsets: npt.NDArray[np.int64],
+    n: int,
+    threads: int | None,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the n-grams' numbers, their offsets, and each number's key `prefix · types + last token`."""
+    bounds = parts_of_rows(tokens.offsets, threads, TOKENS_PER_THREAD)
+
+    def number(part: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        first, last = bounds[part]
+        keys, key_offsets = _native.ngram_keys(
+            prefixes,
+            prefix_offsets[first : last + 1],
+            tokens.ids,
+            tokens.offsets[first : last + 1],
+            n,
+            tokens.n_types,
+        )
+        return *_native.number_keys(keys), np.diff(key_offsets)
+
+    parts = on_threads(number, len(bounds))
+    offsets = running_total(np.concatenate([part[2] for part in parts]))
+    if len(parts) == 1:
+        return parts[0][0], offsets, parts[0][1]
+    numbers, distinct = _native.number_keys(np.concatenate([part[1] for part in parts]))
+    type_bounds = running_total(np.array([len(part[1]) for part in parts]))
+    id_bounds = running_total(np.array([len(part[0]) for part in parts]))
+    ids = np.empty(id_bounds[-1], dtype=np.int32)
+
+    def renumber(part: int) -> None:
+        own_numbers = numbers[type_bounds[part] : type_bounds[part + 1]]
+        np.take(own_numbers, parts[part][0], out=ids[id_bounds[part] : id_bounds[part + 1]], mode="clip")
+
+    on_threads(renumber, len(parts))
+    return ids, offsets, distinct
+
+
+#: Below this many tokens a second thread costs more than it saves.
+COUNTED_PER_THREAD = 1 << 19
+
+#: Arrays from outside are brought to one layout, so that each loop is compiled once.
+_COMPILED_FOR: tuple[Literal["C"], Literal["W"]] = ("C", "W")
+
+
+def presence_counts(
+    tokens: Tokens | NGrams, label_codes: npt.NDArray[np.int32], n_labels: int, *, threads: int | None = None
+) -> npt.NDArray[np.int64]:
+    """Return in how many texts of each label every type occurs: an array of types × labels.
+
+    A type counts once per text. A text whose code is negative is left out.
+    """
+    codes = np.require(label_codes, np.int32, _COMPILED_FOR)
+    # Every thread has counts of its own: they must stay small beside the tokens.
+    at_least = max(COUNTED_PER_THREAD, tokens.n_types * n_labels)
+    bounds = parts_of_rows(tokens.offsets, threads, at_least)
+
+    def count(part: int) -> npt.NDArray[np.int64]:
+        counts: npt.NDArray[np.int64] = _native.count_presence(
+            tokens.ids, tokens.offsets, *bounds[part], codes, tokens.n_types, n_labels
+        )
+        return counts
+
+    first, *others = on_threads(count, len(bounds))
+    for counts in others:
+        first += counts
+    return first
+
+
+def presence(tokens: Tokens | NGrams) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the distinct types of every text in compressed rows: `indptr` and `indices`."""
+    indices, indptr = _native.distinct_in_rows(tokens.ids, tokens.offsets, tokens.n_types)
+    return indptr, indices
+
+
+@dataclass(frozen=True, eq=False)
+class WithinExampleCounts:
+    """How often the right row of an example has a feature, by its number of rows and of rows with it.
+
+    Entry i says: `n_examples[i]` examples of `size[i]` rows have `having[i]` rows with feature
+    `feature[i]`, and in `n_right[i]` of them the right row is one of these. Entries are sorted by feature,
+    size and having.
+    """
+
+    feature: npt.NDArray[np.int64]
+    size: npt.NDArray[np.int64]
+    having: npt.NDArray[np.int64]
+    n_examples: npt.NDArray[np.int64]
+    n_right: npt.NDArray[np.int64]
+
+
+def within_example_counts(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    example_codes: npt.NDArray[np.int64],
+    right: npt.NDArray[np.bool_],
+    n_features: int,
+) -> WithinExampleCounts:
+    """Return how often the right row of an example has a feature, by how many of its rows have it.
+
+    `indptr` and `indices` are the distinct features of every row; the rows of an example are adjacent and
+    share their code. Examples in which no row has the feature say nothing about it and are not counted.
+    """
+    features, sizes, having, right_has = _native.features_of_examples(
+        np.require(indices, np.int32, _COMPILED_FOR),
+        np.require(indptr, np.int64, _COMPILED_FOR),
+        np.require(example_codes, np.int64, _COMPILED_FOR),
+        np.require(right, np.bool_, _COMPILED_FOR),
+        n_features,
+    )
+    base = int(sizes.max(initial=0)) + 1
+    numbers, keys = _native.number_keys((features * base + sizes) * base + having)
+    n_examples = np.bincount(numbers, minlength=len(keys))
+    n_right = np.bincount(numbers[right_has], minlength=len(keys))
+    order = np.argsort(keys)
+    keys = keys[order]
+    return WithinExampleCounts(
+        feature=keys // base**2,
+        size=keys // base % base,
+        having=keys % base,
+        n_examples=n_examples[order],
+        n_right=n_right[order],
+    )

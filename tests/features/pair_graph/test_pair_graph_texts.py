@@ -20,7 +20,7 @@ from cuecard.features.pair_graph import (
     unlexicalized_features,
 )
 from cuecard.text import tokenise
-from cuecard.text.annotate.word_classes import WORD_CLASSES, word_classes
+from cuecard.text.annotate.word_roles import WORD_CLASSES, word_classes
 
 
 def two_communities(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from cuecard.engines import Store
 from cuecard.engines import stream as streaming
 from cuecard.errors import UsageError
 from cuecard.features import FAMILIES
-from cuecard.features.word import Words
+from cuecard.features.words import Words
 from cuecard.run import kept_until_written
 from cuecard.writing import locked
 

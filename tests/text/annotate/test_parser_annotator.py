@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from cuecard.text.annotate import TENSES, Annotator, NoAnnotatorError, get_annotator
-from cuecard.text.annotate.parsed import doc_negation, doc_tense
+from cuecard.text.annotate.spacy_parser import doc_negation, doc_tense
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from cuecard.errors import MissingExtraError
-from cuecard.text.annotate import get_annotator, sentiment
+from cuecard.text.annotate import dictionaries, get_annotator
 
 
 def test_sign_of_the_sum_of_polarities() -> None:
@@ -21,7 +21,7 @@ def test_sums_agree_with_the_lexicon_word_by_word(real_data) -> None:
     from cuecard.text import tokenise
 
     tokens = tokenise(texts)
-    polarity = sentiment.word_polarities()
+    polarity = dictionaries.word_polarities()
     expected = [
         (total > 1e-9) - (total < -1e-9)
         for total in (sum(polarity.get(w, 0.0) for w in tokens.words(i)) for i in range(len(texts)))
@@ -39,8 +39,8 @@ def test_polarity_predicts_reviews_better_than_chance(real_data) -> None:
 
 
 def test_missing_lexicon_names_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentiment.word_polarities.cache_clear()
-    monkeypatch.setattr(sentiment, "find_spec", lambda name: None)
+    dictionaries.word_polarities.cache_clear()
+    monkeypatch.setattr(dictionaries, "find_spec", lambda name: None)
     annotations = get_annotator("en").annotate(pl.Series(["good"]))
     with pytest.raises(MissingExtraError, match=r"pip install 'cuecard\[english\]'"):
         _ = annotations.sentiment

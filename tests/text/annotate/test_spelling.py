@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from cuecard.errors import MissingExtraError
-from cuecard.text.annotate import get_annotator, spelling
+from cuecard.text.annotate import dictionaries, get_annotator
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def dictionary() -> None:
 @pytest.mark.usefixtures("dictionary")
 @pytest.mark.parametrize("word", ["recieve", "definately", "poeple", "teh", "eachother"])
 def test_misspelt_words_are_found(word: str) -> None:
-    assert spelling.is_misspelt(word)
+    assert dictionaries.is_misspelt(word)
 
 
 @pytest.mark.usefixtures("dictionary")
@@ -39,7 +39,7 @@ def test_misspelt_words_are_found(word: str) -> None:
     ],
 )
 def test_correct_words_pass_british_and_newer_ones_too(word: str) -> None:
-    assert not spelling.is_misspelt(word)
+    assert not dictionaries.is_misspelt(word)
 
 
 @pytest.mark.usefixtures("dictionary")
@@ -49,8 +49,8 @@ def test_a_capital_excuses_a_name_but_not_a_small_letter() -> None:
 
 
 def test_missing_dictionary_names_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    spelling._dictionary.cache_clear()
-    spelling.is_misspelt.cache_clear()
+    dictionaries._dictionary.cache_clear()
+    dictionaries.is_misspelt.cache_clear()
     monkeypatch.setitem(sys.modules, "hunspell", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'cuecard\[english\]'"):
         _ = get_annotator("en").annotate(pl.Series(["words"])).typo

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cuecard.errors import UsageError
 from cuecard.stats import _native as k
 from cuecard.text import tokenise
-from cuecard.text.annotate.context import token_flags
+from cuecard.text.annotate.english import token_flags
 
 
 def flags_of(text: str) -> dict[str, int]:

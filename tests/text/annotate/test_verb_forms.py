@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cuecard.text.annotate.tense.verb_forms import gerund, past_form, third_person, verb_forms
+from cuecard.text.annotate.word_roles import gerund, past_form, third_person, verb_forms
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_past_and_participle_are_told_apart_where_they_differ() -> None:
 
 
 def test_no_word_list_names_a_verb_twice() -> None:
-    from cuecard.text.annotate.word_lists import sections
+    from cuecard.text.annotate.word_roles import sections
 
     irregular = sections("irregular_verbs")["irregular"][::3]
     assert len(irregular) == len(set(irregular))

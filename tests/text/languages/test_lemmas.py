@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from cuecard.text import tokenise
-from cuecard.text.languages.lemmas import noun_lemma, noun_lemmas
+from cuecard.text.treebank import noun_lemma, noun_lemmas
 
 
 @pytest.mark.parametrize(

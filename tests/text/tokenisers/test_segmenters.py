@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from cuecard.errors import MissingExtraError
-from cuecard.text import suggested_tokeniser, tokenise
-from cuecard.text.tokenisers import segmenters
+from cuecard.text import suggested_tokeniser, tokenise, tokenisers
 
 SENTENCES = {
     "zh": ("我来到北京清华大学，OK！", ["北京", "清华大学", "ok"]),
@@ -19,7 +18,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("language", SENTENCES)
 def test_sentences_without_spaces_are_cut_into_words(language: str) -> None:
-    pytest.importorskip(segmenters.PACKAGES[language])
+    pytest.importorskip(tokenisers.PACKAGES[language])
     text, some_words = SENTENCES[language]
     tokens = tokenise(pl.Series([text, None, "", text]), f"words-{language}")
     assert set(some_words) <= set(tokens.words(0))
@@ -40,7 +39,7 @@ def test_real_chinese_is_cut_into_words_of_more_than_one_character(real_data: Ca
 def test_without_the_package_the_line_to_install_it_is_given(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(segmenters.PACKAGES, language, "no_such_package_here")
+    monkeypatch.setitem(tokenisers.PACKAGES, language, "no_such_package_here")
     with pytest.raises(MissingExtraError, match=rf"pip install 'cuecard\[{language}\]'"):
         tokenise(pl.Series(["字"]), f"words-{language}")
     assert suggested_tokeniser(language) == "chars"

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuecard.errors import UsageError
-from cuecard.text import TOKENISERS, Tokens, tokenise
-from cuecard.text.tokenisers import bytewise
+from cuecard.text import TOKENISERS, Tokens, bytewise, tokenise
 
 
 def words_of(tokens: Tokens) -> list[list[str]]:

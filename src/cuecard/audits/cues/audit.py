@@ -40,7 +40,7 @@ from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
 from cuecard.text.encoded import LANGUAGE_ROWS
-from cuecard.text.languages.language import guess_language, suggested_tokeniser
+from cuecard.text.language import guess_language, suggested_tokeniser
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import Instances, Source, loaded
 from cuecard.errors import UsageError
 from cuecard.features import CueCounts, Family, Presence, count_cues
-from cuecard.features.spoken import cue_name
+from cuecard.features.cue_names import cue_name
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import STOP_WORDS, Encoded, presence_counts

@@ -18,7 +18,7 @@ from cuecard.audits.cues.rows import CueRows
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import CueCounts, Family
-from cuecard.features.spoken import cue_name
+from cuecard.features.cue_names import cue_name
 from cuecard.stats.arrays import Ints
 from cuecard.wording import listed, percent, plural
 

@@ -14,7 +14,7 @@ from cuecard.analysis import Finding
 from cuecard.audits.cues.overall import ALL_FEATURES
 from cuecard.audits.cues.rows import CueRows
 from cuecard.data import Instances, Task
-from cuecard.features.length import example_starts
+from cuecard.features.structure import example_starts
 from cuecard.stats import q_values
 from cuecard.stats.cues.given_properties import Choices, score_tests
 from cuecard.wording import of_responses, plural

@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard.errors import CueCardError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
-from cuecard.features.spoken import LENGTHS, cue_name
+from cuecard.features.cue_names import LENGTHS, cue_name
 from cuecard.text import Encoded, tokenise
 from cuecard.wording import listed
 

@@ -12,7 +12,7 @@ from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.holding import REVERSES, concerned
 from cuecard.audits.cues.rows import CueRows
 from cuecard.data import Instances
-from cuecard.features.spoken import cue_name
+from cuecard.features.cue_names import cue_name
 from cuecard.stats.limits.detectable import detectable_accuracy
 from cuecard.wording import listed, percent, plural
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cuecard.audits.partial_input.learned.cross_fit import doubling
 from cuecard.features.pair_graph import Space
-from cuecard.features.pair_graph.space import whole_type
+from cuecard.features.pair_graph.two_steps import whole_type
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks
 from cuecard.stats.counted_forest import Points, distinct_points, in_threads, on_counts
 from cuecard.stats.sums_in_parts import sum_of_column, sum_of_rows

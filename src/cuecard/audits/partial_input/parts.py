@@ -25,7 +25,7 @@ from cuecard.models.linear.kept_rows import FiguredInstances, PackedTexts
 from cuecard.stats.arrays import Ints
 from cuecard.text import Encoded, encode
 from cuecard.text.encoded import LANGUAGE_ROWS, Side
-from cuecard.text.languages.language import guess_language, suggested_tokeniser
+from cuecard.text.language import guess_language, suggested_tokeniser
 from cuecard.text.style import formatting
 from cuecard.text.tokens import occurrence_order
 

@@ -1,11 +1,14 @@
 """Features of the graph of compared sentences (Selection), and of the pairs' texts without naming a word."""
 
-from cuecard.features.pair_graph.deepwalk import advanced_features, deepwalk, embedding_features
 from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
-from cuecard.features.pair_graph.leakage import leakage_points, leakage_rows
-from cuecard.features.pair_graph.pairs import SentencePairs, pairs_of
-from cuecard.features.pair_graph.space import MEMORY, Space
-from cuecard.features.pair_graph.two_steps import TwoSteps, two_step_walks
+from cuecard.features.pair_graph.two_steps import (
+    MEMORY,
+    SentencePairs,
+    Space,
+    TwoSteps,
+    pairs_of,
+    two_step_walks,
+)
 from cuecard.features.pair_graph.unlexicalized import (
     UNLEXICALIZED_FEATURES,
     bleu_scores,
@@ -15,7 +18,12 @@ from cuecard.features.pair_graph.walks import (
     LEAKAGE_FEATURES,
     PROXIMITY_FEATURES,
     WALK_FEATURES,
+    advanced_features,
+    deepwalk,
+    embedding_features,
     leakage_features,
+    leakage_points,
+    leakage_rows,
     proximity_features,
     walk_features,
 )

@@ -9,7 +9,7 @@ from cuecard.data import Instances
 from cuecard.features.pair_graph import _kernels
 from cuecard.stats.arrays import Floats
 from cuecard.text import Encoded, Tokens, encode, presence
-from cuecard.text.annotate.word_classes import WORD_CLASSES, word_classes
+from cuecard.text.annotate.word_roles import WORD_CLASSES, word_classes
 
 UNLEXICALIZED_FEATURES = (
     "bleu_1", "bleu_2", "bleu_3", "bleu_4", "length_difference",

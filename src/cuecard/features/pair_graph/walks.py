@@ -1,17 +1,42 @@
-"""What the graph says about a pair: how often its sentences occur, how they hang together."""
+"""What the graph says about a pair: how often its sentences occur, and how they are connected."""
 
 from __future__ import annotations
 
 from math import isqrt
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cuecard.features.pair_graph import _kernels
 from cuecard.features.pair_graph.graph import PairGraph
-from cuecard.features.pair_graph.leakage import leakage_rows
-from cuecard.features.pair_graph.pairs import SentencePairs
-from cuecard.features.pair_graph.two_steps import two_step_walks
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.features.pair_graph.two_steps import SentencePairs, TwoSteps, two_step_walks, whole_type
+from cuecard.stats.arrays import Floats, Ints, chunks
+from cuecard.stats.counted_forest import Points, points_in_parts
+
+
+def leakage_rows(pairs: SentencePairs, steps: TwoSteps, rows: slice) -> npt.NDArray[np.int64]:
+    """Return S1_freq, S2_freq and S1S2_inter of some of the pairs.
+
+    A pair that is not counted in the graph gets the features it would have if it alone were added.
+    """
+    a, b = pairs.first[rows], pairs.second[rows]
+    columns: list[npt.NDArray[Any]] = [pairs.frequency[a], pairs.frequency[b], steps.walks[rows]]
+    table = np.column_stack(columns).astype(np.int64, copy=False)
+    if pairs.counted is not None:
+        alone = np.flatnonzero(~pairs.counted[rows])
+        a, b, loops = a[alone], b[alone], pairs.loops
+        table[alone, :2] += np.where(a == b, 2, 1)[:, None]
+        # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
+        table[alone, 2] += np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
+    return table
+
+
+def leakage_points(pairs: SentencePairs, steps: TwoSteps) -> Points:
+    """Return the distinct features in lexicographic order, and which of them every pair has."""
+    index = pairs.space.array(whole_type(len(pairs)), len(pairs))
+    return points_in_parts(((rows, leakage_rows(pairs, steps, rows)) for rows in chunks(len(pairs))), index)
+
 
 #: The three leakage features of the Selection paper, in its order.
 LEAKAGE_FEATURES = ("s1_freq", "s2_freq", "s1s2_inter")
@@ -79,3 +104,44 @@ def _two_step(graph: PairGraph) -> tuple[Floats, Floats, Floats, Floats]:
         graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
     )
     return walks
+
+
+#: Sentences of a walk within this many steps are neighbours; of every pair of them, this many others are no neighbours.
+WINDOW, NEGATIVES = 5, 5
+
+
+def deepwalk(
+    graph: PairGraph,
+    *,
+    dimensions: int = 64,
+    walks: int = 10,
+    length: int = 20,
+    seed: int = 0,
+) -> npt.NDArray[np.float32]:
+    """Return a vector per sentence, trained by skip-gram with negative sampling on random walks.
+
+    Every sentence starts `walks` walks of `length` steps. The walks are made while training and never stored; one
+    thread and one seed make the vectors the same in every run.
+    """
+    if graph.n_nodes == 0:
+        return np.zeros((0, dimensions), dtype=np.float32)
+    rng = np.random.default_rng(seed)
+    start = ((rng.random((graph.n_nodes, dimensions)) - 0.5) / dimensions).astype(np.float32)
+    # word2vec draws negatives by frequency to the power 3/4; a walk visits a node in proportion to its degree.
+    noise = np.cumsum(np.diff(graph.indptr).astype(np.float64) ** 0.75)
+    vectors: npt.NDArray[np.float32] = _kernels.skip_gram(
+        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, WINDOW, NEGATIVES, rng
+    )
+    return vectors
+
+
+def embedding_features(graph: PairGraph, vectors: npt.NDArray[np.float32]) -> Floats:
+    """Return the elementwise product of both sentences' vectors and, last, their dot product."""
+    product = vectors[graph.first].astype(np.float64) * vectors[graph.second]
+    return np.column_stack([product, product.sum(axis=1)])
+
+
+def advanced_features(graph: PairGraph, *, seed: int = 0) -> Floats:
+    """Return the paper's 77 *Advanced* features: 8 of walks, 65 of DeepWalk embeddings, 4 of proximity."""
+    embedded = embedding_features(graph, deepwalk(graph, seed=seed))
+    return np.column_stack([walk_features(graph), embedded, proximity_features(graph)])

@@ -15,7 +15,7 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.files.paths import check_regular, shown
 from cuecard.errors import InputError, UsageError
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.models.endpoint import AnswerCache, Endpoint, Question, Reply
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.cue_set import CueSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.remedies.lexical.balance_problem import Balanced, BalanceProblem
 from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import BalancedWeights, Reason, UnbalancedFeature

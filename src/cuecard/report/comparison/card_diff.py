@@ -16,7 +16,7 @@ from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.cue_changes import CueChange
 from cuecard.card.diff import Change, Comparison
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.wording import display_text
 
 #: Sign and colour of what became of a cue that did not move beyond noise.

@@ -8,7 +8,7 @@ from cuecard.errors import MissingExtraError
 from cuecard.registry import unknown_name
 from cuecard.text.annotate.annotations import Annotator, NoAnnotatorError
 from cuecard.text.annotate.english import EnglishAnnotator
-from cuecard.text.annotate.parser import SpacyAnnotator
+from cuecard.text.annotate.spacy_parser import SpacyAnnotator
 
 Backend = Literal["auto", "builtin", "spacy"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)

@@ -8,7 +8,7 @@ import polars as pl
 
 from cuecard import wording
 from cuecard.card.card import Card, Section
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.report.cue_rows import (
     MOST_POINTS,
     MOST_ROWS,

@@ -9,7 +9,7 @@ import polars as pl
 from cuecard import wording
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 from cuecard.wording import TRAINING_SET, display_text
 

@@ -7,7 +7,7 @@ import polars as pl
 from cuecard import wording
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
-from cuecard.features.spoken import spoken_cue
+from cuecard.features.cue_names import spoken_cue
 from cuecard.report.sections.probes.model_tests import in_source, several
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
 from cuecard.wording import RELIANCE, TRAINING_SET, display_text

@@ -1,11 +1,11 @@
-"""What a cue is called in a sentence: words in quotes, other features by what an instance with them has."""
+"""Names of cues in sentences: words in quotes, other features by what an instance with them has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cuecard.features.custom import Regexes
 from cuecard.features.family import FAMILIES
+from cuecard.features.patterns import Regexes
 
 #: The lengths whose names are no phrase.
 LENGTHS = {"longest": "the most tokens", "shortest": "the fewest tokens"}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.text.languages.stopwords import FREQUENT_WORDS
-from cuecard.text.tokenisers.segmenters import PACKAGES, has_segmenter
-from cuecard.text.tokenisers.tokenise import tokenise
+from cuecard.text.stopwords import FREQUENT_WORDS
+from cuecard.text.tokenisers import PACKAGES, has_segmenter, tokenise
 
 #: What `guess_language` answers where it cannot tell (ISO 639-2).
 UNDETERMINED = "und"

@@ -1,4 +1,4 @@
-"""What a word says about named things: one bit mask per word type, from gazetteers and digits."""
+"""People, organisations, places, times and numbers that a text names, from gazetteers, capitals and digits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
 from cuecard.stats import _native as k
-from cuecard.text.annotate.tense.verb_forms import verb_forms
-from cuecard.text.annotate.word_lists import sections, words
+from cuecard.text.annotate.word_roles import sections, verb_forms, words
+from cuecard.text.tokens import Tokens
 
 #: (word list, section) and the bit its words set.
 _SECTION_BITS = {
@@ -102,3 +103,24 @@ def _bits(word: str) -> int:
     if not bits and stem.endswith(_ABSTRACT):
         bits |= k.COMMON_NOUN
     return bits | k.POSSESSIVE if stem != word else bits
+
+
+#: Types of entities and the bits of the compiled pass that mean them.
+BITS = {
+    "PERSON": _native.PERSON,
+    "ORG": _native.ORG,
+    "LOC": _native.LOC,
+    "NORP": _native.NORP,
+    "TIME": _native.TIME,
+    "CARDINAL": _native.CARDINAL,
+    "any": 0xFF,
+}
+
+
+def named_entities(
+    tokens: Tokens, roles: npt.NDArray[np.uint32], flags: npt.NDArray[np.uint8]
+) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return for every entity type which texts name one; `any` includes events, works and products."""
+    words = entity_words(tokens.vocabulary)
+    bits = _native.named_things(tokens.ids, tokens.offsets, words, roles, flags)
+    return {name: (bits & bit) != 0 for name, bit in BITS.items()}

@@ -1,1 +1,0 @@
-"""What is particular to a language: its frequent words, its nouns."""

@@ -1,1 +1,0 @@
-"""Texts are cut into tokens, each by a named rule."""
