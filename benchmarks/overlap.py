@@ -40,7 +40,7 @@ def write_corpus(path: Path, size: int, known: list[str], rng: np.random.Generat
 
 def growth(sizes: tuple[int, ...]) -> list[tuple[int, float]]:
     """Return processor seconds of the search for more and more texts that share a template, in one corpus."""
-    from cuecard.audits.overlap.index import NgramIndex
+    from cuecard.audits.overlap.corpus import NgramIndex
 
     rng = np.random.default_rng(0)
     corpus = f"{TEMPLATE} and other words. " * 500

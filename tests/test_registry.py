@@ -79,7 +79,7 @@ def test_a_thread_that_looks_up_while_another_loads_waits_for_all_plugins(tmp_pa
 def test_every_registry_is_known_to_the_check_of_what_tests_leave_behind():
     root = Path(cuecard.__file__).parent
     declared = {
-        (".".join(["cuecard", *path.relative_to(root).with_suffix("").parts]), name)
+        (".".join(["cuecard", *path.relative_to(root).with_suffix("").parts]).removesuffix(".__init__"), name)
         for path in root.rglob("*.py")
         for name in re.findall(r"^(\w+)(?:: [^=\n]+)? = Registry\(", path.read_text("utf-8"), re.MULTILINE)
     }

@@ -1,9 +1,12 @@
 """What in the data gives the answer away? One question per file."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from cuecard._lazy import lazy_names
-from cuecard.audits.registry import AUDITS
+from cuecard.analysis import Analysis
+from cuecard.registry import Registry, lacking
 
 if TYPE_CHECKING:
     from cuecard.audits.clusters import Clusters
@@ -13,15 +16,6 @@ if TYPE_CHECKING:
     from cuecard.audits.partial_input import PartialInput
     from cuecard.audits.slices import Slices
     from cuecard.audits.style import Style
-
-# The order in which audits run and appear on a card.
-AUDITS.declare("overview", "cuecard.audits.overview:Overview")
-AUDITS.declare("cues", "cuecard.audits.cues:Cues")
-AUDITS.declare("partial_input", "cuecard.audits.partial_input:PartialInput")
-AUDITS.declare("slices", "cuecard.audits.slices:Slices")
-AUDITS.declare("style", "cuecard.audits.style:Style")
-AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
-AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
 
 __all__ = [
     "AUDITS",
@@ -35,5 +29,17 @@ __all__ = [
     "Style",
     "explain",
 ]
+
+AUDITS: Registry[type[Analysis]] = Registry(
+    "audit", group="cuecard.audits", check=lacking("name", "title", "tasks", "run", "__dataclass_fields__")
+)
+# The order in which audits run and appear on a card.
+AUDITS.declare("overview", "cuecard.audits.overview:Overview")
+AUDITS.declare("cues", "cuecard.audits.cues:Cues")
+AUDITS.declare("partial_input", "cuecard.audits.partial_input:PartialInput")
+AUDITS.declare("slices", "cuecard.audits.slices:Slices")
+AUDITS.declare("style", "cuecard.audits.style:Style")
+AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
+AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
 
 __getattr__ = lazy_names(__name__)

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Analysis, Need
 from cuecard.audits.overlap import Overlap
 from cuecard.audits.overlap.corpus import corpus_files
-from cuecard.audits.overlap.order import PublishedOrder
+from cuecard.audits.overlap.published_order import PublishedOrder
 from cuecard.card.card import Card
 from cuecard.errors import UsageError
 from cuecard.run.runner import Data, Progress, loaded, require_done, run_analyses

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 
 import cuecard as cc
-from cuecard.audits.overlap.corpus import parts
-from cuecard.audits.overlap.index import NgramIndex
-from cuecard.audits.overlap.order import read_orders
+from cuecard.audits.overlap.corpus import NgramIndex, chunks
+from cuecard.audits.overlap.published_order import read_orders
 from cuecard.card.measures import largest_shortcut
 from cuecard.errors import CueCardError
 from cuecard.report.charts.drawing import specification
@@ -57,7 +56,7 @@ def test_a_long_text_is_found_by_its_longest_run():
 
 
 def test_equal_hashes_of_other_words_are_no_hit(monkeypatch):
-    from cuecard.audits.overlap import index
+    from cuecard.audits.overlap import corpus as index
 
     monkeypatch.setattr(index, "BITS", np.uint64(0))
     assert spans([LINE], "eight other words that have nothing to do") == []
@@ -88,7 +87,7 @@ def test_runs_across_parts_of_a_file_are_found_once(tmp_path):
     for size in (place + 3, place + 20, 64):
         index = NgramIndex([LINE])
         found = {
-            p.offset + h.start for p in parts(path, size, 120) for h in index.hits(p.data, again=p.again)
+            p.offset + h.start for p in chunks(path, size, 120) for h in index.hits(p.data, again=p.again)
         }
         assert found == {place}
 
@@ -97,9 +96,9 @@ def test_a_word_that_a_part_cuts_is_no_other_word(tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text(f"{LINE}tress and more")
     index = NgramIndex([LINE])
-    assert [hit for p in parts(path, len(LINE), 120) for hit in index.hits(p.data)] == []
+    assert [hit for p in chunks(path, len(LINE), 120) for hit in index.hits(p.data)] == []
     whole = path.read_bytes()
-    read = list(parts(path, 7, 5))
+    read = list(chunks(path, 7, 5))
     assert all(whole[p.offset :].startswith(p.data) for p in read)
     assert read[-1].offset + len(read[-1].data) == len(whole)
 
@@ -110,7 +109,7 @@ def test_characters_that_json_escapes_are_searched(tmp_path):
     path.write_text("".join(json.dumps({"text": t + " 🙂"}) + "\n" for t in texts))
     assert "\\ud83d" in path.read_text()
     index = NgramIndex(texts)
-    (part,) = parts(path)
+    (part,) = chunks(path)
     hits = {hit.text: part.data[hit.start : hit.end].decode() for hit in index.hits(part.data, escapes=True)}
     assert (hits[0], hits[1]) == (texts[0], texts[1])
 
@@ -241,7 +240,7 @@ def test_runs_of_texts_with_a_shared_template_are_those_of_a_slow_search(tmp_pat
     places = np.cumsum([0, *(len(word) + 1 for word in corpus)])
     spans = {
         (hit.text, hit.first, p.offset + hit.start): hit.last
-        for p in parts(path, part, 120)
+        for p in chunks(path, part, 120)
         for hit in index.hits(p.data, again=p.again)
     }
     expected = {
@@ -288,6 +287,6 @@ def test_a_run_does_not_go_from_one_text_of_a_parquet_file_into_the_next(tmp_pat
     words = LINE.split()
     path = tmp_path / "corpus.parquet"
     pl.DataFrame({"text": [" ".join(words[:4]), " ".join(words[4:]), LINE]}).write_parquet(path)
-    (part,) = parts(path)
+    (part,) = chunks(path)
     hits = list(NgramIndex([LINE]).hits(part.data))
     assert [(hit.first, hit.last, hit.start) for hit in hits] == [(0, 8, part.data.rfind(LINE.encode()))]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 from warnings import catch_warnings
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from cuecard.analysis import Measure, MeasureKind, Result, Skip
+from cuecard.analysis import Measure, MeasureKind, Result, Skip, Summary
 from cuecard.audits.clusters.clustering import (
     LEAST_SENTENCES,
     MAP_METHODS,
@@ -55,7 +53,7 @@ from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Singles
+from cuecard.stats.arrays import Floats, Ints, Singles
 from cuecard.stats.clusters.peco_starts import PecoStarts
 from cuecard.text import TOKENISERS, Scope, language_of, suggested_tokeniser
 from cuecard.text.transformations import check_transformation, transformed
@@ -72,7 +70,7 @@ LARGEST = MeasureKind("largest_cluster", "texts in the largest cluster", "share"
 KINDS = (PECO, EXCESS, INFORMATION, P_VALUE, RELEASED, LEANING, SIGNIFICANT, LARGEST)
 
 
-def cluster_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def cluster_measures(summary: Summary) -> list[Measure]:
     """Return PECO against shuffled labels, and how much of the set lies in clusters that lean to a label."""
     n = summary["instances"]
     ends = {"low": summary["excess_low"], "high": summary["excess_high"]}
@@ -88,7 +86,7 @@ def cluster_measures(summary: Mapping[str, Any]) -> list[Measure]:
     ]
 
 
-def _information(summary: Mapping[str, Any], n: int) -> list[Measure]:
+def _information(summary: Summary, n: int) -> list[Measure]:
     if "information" not in summary:  # a card of an earlier version
         return []
     ends = {end: summary[f"information_{end}"] for end in ("low", "high")}
@@ -230,9 +228,13 @@ class Clusters:
             examples = example_table(part, texts, clusters, distances, seed=self.seed)
             scores = over_starts(labelled, of_starts)
             starts = start_table(of_starts, scores[0])
-            summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
-            summary |= {"k": k, "k_asked": requested, **start_summary(starts, self.alpha)}
-            summary |= information(labelled, of_starts)
+            summary = {
+                **self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens),
+                "k": k,
+                "k_asked": requested,
+                **start_summary(starts, self.alpha),
+                **information(labelled, of_starts),
+            }
             tables = {
                 "clusters": table,
                 "cluster_examples": examples,
@@ -270,7 +272,7 @@ class Clusters:
             summary, tables, findings, about, cluster_measures(summary), settled, summary["p_value"]
         )
 
-    def _part(self, data: Instances) -> tuple[Instances, npt.NDArray[np.float64] | None]:
+    def _part(self, data: Instances) -> tuple[Instances, Floats | None]:
         name = self.split or ("test" if "test" in data.splits else "train")
         if name not in data.splits:
             raise Skip(f"there is no {name} split; the splits are {', '.join(data.splits)}")
@@ -309,7 +311,7 @@ class Clusters:
         components: int,
         distinct: int,
         tokens: str,
-    ) -> dict[str, Any]:
+    ) -> Summary:
         exact = scores[0]
         leaning = notable(table)
         return {
@@ -361,9 +363,7 @@ class Clusters:
         table = score_table(scores).drop("divergence", "mode").rename({"score": "peco_exact_l2"})
         return table.insert_column(0, names)
 
-    def _clusterings(
-        self, points: Singles, weights: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], k: int
-    ) -> list[Clustering]:
+    def _clusterings(self, points: Singles, weights: Ints, codes: Ints, k: int) -> list[Clustering]:
         """Return the clusterings of all instances, the tightest first: that is the one shown."""
         starts = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
         return [clustering.of_instances(codes) for clustering in starts]

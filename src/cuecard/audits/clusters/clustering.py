@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from threadpoolctl import threadpool_limits
 
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError
-from cuecard.stats.arrays import Singles
+from cuecard.stats.arrays import Ints, Singles
 from cuecard.text import Scope, Tokens, encoded_texts, tokenise
 
 
@@ -36,14 +35,14 @@ def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
     return encoded_texts(data, tokens).side(scope).renumbered()
 
 
-def text_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64]:
+def text_units(data: Instances, scope: Scope) -> Ints:
     """Return a code for every instance that the copies of its clustered text share."""
     return data.units(
         "example" if scope == "both" and not data.grouped else "hypothesis" if scope == "both" else scope
     )
 
 
-def moving_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64] | None:
+def moving_units(data: Instances, scope: Scope) -> Ints | None:
     """Return a code that instances share whose labels are shuffled alike: copies of a text, or of a choice."""
     if not data.grouped:
         return text_units(data, scope)
@@ -66,7 +65,7 @@ def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> In
     return replace(data, table=data.table.with_columns(columns))
 
 
-def clusters_of_examples(part: Instances, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
+def clusters_of_examples(part: Instances, clusters: Ints) -> pl.DataFrame:
     """Return the cluster of every example: of its right answer where it has several."""
     table = part.table.select("example_id", pl.col("split").cast(pl.String), pl.Series("cluster", clusters))
     return table.filter(pl.Series(part.label_codes == 0)) if part.grouped else table
@@ -89,12 +88,12 @@ SWEEP_FITTED = 4_000
 class Clustering:
     """Which cluster each point is in, largest first, and how far it lies from the centre."""
 
-    clusters: npt.NDArray[np.int64]
-    distances: npt.NDArray[np.float32]
+    clusters: Ints
+    distances: Singles
     spread: float
     """Sum of the squared distances of all sentences: what k-means makes small."""
 
-    def of_instances(self, codes: npt.NDArray[np.int64]) -> Clustering:
+    def of_instances(self, codes: Ints) -> Clustering:
         """Return the clustering of instances from that of their distinct texts."""
         return Clustering(self.clusters[codes], self.distances[codes], self.spread)
 
@@ -107,7 +106,7 @@ def default_k(n: int) -> tuple[int, str]:
     return k, f"{k}, one per {SENTENCES_PER_CLUSTER} of {n:,} sentences (the paper uses {MOST_CLUSTERS})"
 
 
-def principal_components(vectors: Singles, weights: npt.NDArray[np.int64], components: int) -> Singles:
+def principal_components(vectors: Singles, weights: Ints, components: int) -> Singles:
     """Return the vectors on their first principal components; all of them, centred, for 0 components."""
     share = weights / weights.sum()
     centred: Singles = vectors - (share @ vectors).astype(np.float32)
@@ -123,7 +122,7 @@ def principal_components(vectors: Singles, weights: npt.NDArray[np.int64], compo
 
 
 def k_means(
-    points: Singles, weights: npt.NDArray[np.int64], k: int, *, seed: int, most_fitted: int = MOST_FITTED
+    points: Singles, weights: Ints, k: int, *, seed: int, most_fitted: int = MOST_FITTED
 ) -> Clustering:
     """Return at most k clusters of points that stand for `weights` sentences each, none very small; one start."""
     rng = np.random.default_rng(seed)
@@ -151,7 +150,7 @@ def k_means(
 
 def clusterings(
     points: Singles,
-    weights: npt.NDArray[np.int64],
+    weights: Ints,
     k: int,
     *,
     starts: int,
@@ -180,16 +179,14 @@ TSNE_ANGLE = 0.8
 TEXT_LENGTH = 160
 
 
-def sampled_for_map(n: int, size: int, *, seed: int) -> npt.NDArray[np.int64]:
+def sampled_for_map(n: int, size: int, *, seed: int) -> Ints:
     """Return which of n instances are on a map: all, or as many as it has room for, drawn by the seed."""
     if n <= size:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
 
 
-def map_table(
-    rows: pl.DataFrame, texts: pl.Series, clusters: npt.NDArray[np.int64], places: npt.NDArray[np.float32]
-) -> pl.DataFrame:
+def map_table(rows: pl.DataFrame, texts: pl.Series, clusters: Ints, places: Singles) -> pl.DataFrame:
     """Return the instances on a map with their place, cluster, label and the beginning of their text."""
     return rows.select(
         pl.col("example_id").cast(pl.String),
@@ -201,7 +198,7 @@ def map_table(
     )
 
 
-def map_points(points: Singles, method: MapMethod, *, seed: int) -> npt.NDArray[np.float32]:
+def map_points(points: Singles, method: MapMethod, *, seed: int) -> Singles:
     """Return two coordinates per point; neighbours stay neighbours, distances between groups mean little.
 
     `points` are principal components, largest first.
@@ -226,7 +223,7 @@ def map_points(points: Singles, method: MapMethod, *, seed: int) -> npt.NDArray[
         return np.asarray(model.fit_transform(points), dtype=np.float32)
 
 
-def _umap(points: Singles, seed: int) -> npt.NDArray[np.float32]:
+def _umap(points: Singles, seed: int) -> Singles:
     if find_spec("umap") is None:
         raise MissingExtraError("umap-learn", "umap", "The map 'umap'")
     from umap import UMAP
@@ -234,7 +231,7 @@ def _umap(points: Singles, seed: int) -> npt.NDArray[np.float32]:
     return np.asarray(UMAP(random_state=seed).fit_transform(points), dtype=np.float32)
 
 
-def _open_tsne(points: Singles, perplexity: float, seed: int) -> npt.NDArray[np.float32]:
+def _open_tsne(points: Singles, perplexity: float, seed: int) -> Singles:
     if find_spec("openTSNE") is None:
         raise MissingExtraError("openTSNE", "opentsne", "The map 'opentsne'")
     from openTSNE import TSNE

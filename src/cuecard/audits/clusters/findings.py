@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, severity_of
+from cuecard.analysis import Evidence, Finding, Summary, severity_of
 from cuecard.data import Instances
 from cuecard.stats import format_p
 from cuecard.wording import listed, percent, plural
@@ -44,7 +43,7 @@ def cluster_findings(
     data: Instances,
     clusters: pl.DataFrame,
     examples: pl.DataFrame,
-    summary: Mapping[str, Any],
+    summary: Summary,
     *,
     scope: str,
     alpha: float,
@@ -78,7 +77,7 @@ def _verdict(
     data: Instances,
     clusters: pl.DataFrame,
     leaning: pl.DataFrame,
-    summary: Mapping[str, Any],
+    summary: Summary,
     scope: str,
     alpha: float,
 ) -> Finding:
@@ -125,13 +124,13 @@ def _verdict(
     )  # fmt: skip
 
 
-def clusterings_agree(summary: Mapping[str, Any], alpha: float) -> bool:
+def clusterings_agree(summary: Summary, alpha: float) -> bool:
     """Return whether most starts of k-means, each by itself, say what all of them together say."""
     share = float(summary["starts_significant"] / summary["starts"])
     return share >= MOST_STARTS if summary["p_value"] <= alpha else share <= 1 - MOST_STARTS
 
 
-def disagreement(summary: Mapping[str, Any], alpha: float) -> str:
+def disagreement(summary: Summary, alpha: float) -> str:
     """Return a sentence about the starts of k-means that say otherwise than all together; empty if none does."""
     alone, starts = summary["starts_significant"], summary["starts"]
     if alone == (starts if summary["p_value"] <= alpha else 0):
@@ -143,7 +142,7 @@ def disagreement(summary: Mapping[str, Any], alpha: float) -> str:
     )
 
 
-def giant_cluster(summary: Mapping[str, Any], many: str) -> str:
+def giant_cluster(summary: Summary, many: str) -> str:
     """Return a warning if one cluster holds so much of the set that it is no region of meaning; else nothing."""
     if summary["largest_cluster"] < GIANT:
         return ""
@@ -155,7 +154,7 @@ def giant_cluster(summary: Mapping[str, Any], many: str) -> str:
 
 
 def _cluster(
-    row: Mapping[str, Any],
+    row: Summary,
     shown: pl.DataFrame,
     premises: Mapping[tuple[str, int], tuple[str, str]],
     data: Instances,

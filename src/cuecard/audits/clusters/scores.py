@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.audits.clusters.clustering import SWEEP_FITTED, Clustering, clusterings, principal_components
-from cuecard.stats.arrays import Singles
+from cuecard.stats.arrays import Floats, Ints, Singles
 from cuecard.stats.clusters.information import cluster_information
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, peco
 from cuecard.stats.clusters.peco_null import shuffled_divergences
@@ -35,7 +35,7 @@ SWEEP_K = (10, 25, 50, 100)
 SWEEP_COMPONENTS = (0, 10, 50)
 #: Beyond it a clustering of the sweep is left out: its clusters would hold too few sentences to say anything.
 LEAST_PER_CLUSTER = 10
-SWEEP_SCHEMA: dict[str, Any] = {
+SWEEP_SCHEMA = {
     "k": pl.Int64,
     "clusters": pl.Int64,
     "components": pl.Int64,
@@ -55,12 +55,12 @@ class Labelled:
     """The labels of the sentences, which of them may change places when labels are shuffled, and what each weighs."""
 
     labels: npt.NDArray[np.int32]
-    groups: npt.NDArray[np.int64] | None
+    groups: Ints | None
     permutations: int
     seed: int
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     #: Codes that the copies of a text share, or the copies of a choice of a repeated question: they move together.
-    units: npt.NDArray[np.int64] | None = None
+    units: Ints | None = None
 
 
 def over_starts(
@@ -123,7 +123,7 @@ def start_table(starts: Sequence[Clustering], exact: PecoStarts) -> pl.DataFrame
     )
 
 
-def start_summary(starts: pl.DataFrame, alpha: float) -> dict[str, Any]:
+def start_summary(starts: pl.DataFrame, alpha: float) -> Summary:
     """Return how far the clusterings agree, and how much of the set the largest cluster holds."""
     return {
         "starts": starts.height,
@@ -133,7 +133,7 @@ def start_summary(starts: pl.DataFrame, alpha: float) -> dict[str, Any]:
     }
 
 
-def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
+def curve_table(data: Labelled, clusters: Ints) -> pl.DataFrame:
     """Return the share of clusters above each divergence, with the mean and 95 % band of shuffled labels."""
     seen = cluster_divergence(data.labels, clusters, weights=data.weights).divergence
     null = shuffled_divergences(
@@ -164,12 +164,12 @@ def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame
 def sweep_table(
     data: Labelled,
     vectors: Singles,
-    weights: npt.NDArray[np.int64],
-    codes: npt.NDArray[np.int64],
+    weights: Ints,
+    codes: Ints,
     *,
     k: Iterable[int],
     components: Iterable[int],
-    headline: Mapping[str, Any] | None = None,
+    headline: Summary | None = None,
 ) -> pl.DataFrame:
     """Return scores for other numbers of clusters and components, each the mean of a few k-means starts.
 
@@ -177,7 +177,7 @@ def sweep_table(
     fewest. More components than the embedding has are as many as it has. `headline` is the row of the audit itself,
     which replaces its setting, so that one setting never has two numbers.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Summary] = []
     settings: list[tuple[int, int, list[Clustering]]] = []
     wanted = [n for n in sorted(set(k)) if n <= min(len(vectors), len(codes) // LEAST_PER_CLUSTER)]
     for dimensions in sorted({min(c, vectors.shape[1]) for c in components}):
@@ -209,7 +209,7 @@ def sweep_table(
 
 def sweep_row(
     data: Labelled, k: int, components: int, starts: Sequence[Clustering], exact: PecoStarts | PecoMean
-) -> dict[str, Any]:
+) -> Summary:
     """Return one setting's score as a row of the sweep, with the scores as PECO's Table 5 has them."""
     released: dict[Divergence, float] = {
         divergence: float(

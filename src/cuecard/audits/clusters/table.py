@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.stats import log_q_values, wilson, within_example_test
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.clusters.peco import cluster_divergence
 from cuecard.stats.clusters.tests import cluster_log_p
 from cuecard.stats.units import has_repeats
@@ -31,12 +31,12 @@ _TELLING = frozenset({"no", "not", "nor", "cannot", "n't", "any", "all", "some",
 
 def cluster_table(
     data: Instances,
-    clusters: npt.NDArray[np.int64],
+    clusters: Ints,
     words: list[list[str]],
     *,
     alpha: float,
-    units: npt.NDArray[np.int64] | None = None,
-    weights: npt.NDArray[np.float64] | None = None,
+    units: Ints | None = None,
+    weights: Floats | None = None,
 ) -> pl.DataFrame:
     """Return one row per cluster, the one that moves most labels first.
 
@@ -50,15 +50,13 @@ def cluster_table(
     own = np.arange(len(codes)) if units is None else units
     repeated = has_repeats(own)
     l2, kl = (cluster_divergence(codes, clusters, name, weights=weights) for name in ("l2", "kl"))
-    counts: npt.NDArray[Any] = np.zeros((len(l2.clusters), len(data.labels)), dtype=l2.counts.dtype)
+    counts: Floats = np.zeros((len(l2.clusters), len(data.labels)), dtype=l2.counts.dtype)
     counts[:, l2.labels] = l2.counts
     sizes = np.bincount(clusters)
     prior = _priors(data, clusters, counts, weights)
     shares = counts / counts.sum(axis=1, keepdims=True)
     in_units, of_cluster, mass = _unit_sums(own, clusters, weights)
-    squares: npt.NDArray[Any] | None = (
-        np.bincount(of_cluster, mass**2) if repeated or weights is not None else None
-    )
+    squares = np.asarray(np.bincount(of_cluster, mass**2)) if repeated or weights is not None else None
     tested = counts if squares is None else effective_counts(counts, squares)
     lows, highs = wilson(tested, np.broadcast_to(tested.sum(axis=1)[:, None], tested.shape))
     leaning = (shares - prior).argmax(axis=1)
@@ -99,10 +97,10 @@ def cluster_table(
 
 def _priors(
     data: Instances,
-    clusters: npt.NDArray[np.int64],
-    counts: npt.NDArray[Any],
-    weights: npt.NDArray[np.float64] | None,
-) -> npt.NDArray[np.float64]:
+    clusters: Ints,
+    counts: Floats,
+    weights: Floats | None,
+) -> Floats:
     """Return what chance gives each label (columns) in every cluster."""
     if not data.grouped:
         return np.broadcast_to(counts.sum(axis=0) / counts.sum(), counts.shape)
@@ -112,9 +110,7 @@ def _priors(
     return np.column_stack([right, 1 - right])
 
 
-def _unit_sums(
-    units: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64], weights: npt.NDArray[np.float64] | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _unit_sums(units: Ints, clusters: Ints, weights: Floats | None) -> tuple[Ints, Ints, Floats]:
     """Return how many units each cluster has, and for each cluster and unit in it the cluster and the weight."""
     k = int(clusters.max(initial=0)) + 1
     keys, code = np.unique(units * k + clusters, return_inverse=True)
@@ -123,9 +119,7 @@ def _unit_sums(
     return np.bincount(of_cluster, minlength=k), of_cluster, mass
 
 
-def _weighted_log_p(
-    counts: npt.NDArray[np.float64], squares: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _weighted_log_p(counts: Floats, squares: Floats) -> Floats:
     """Return the exact test of each cluster against the rest, each with its effective number of instances."""
     log_p = np.zeros(len(counts))
     for i, mass in enumerate(counts if len(counts) > 1 else ()):
@@ -137,11 +131,11 @@ def _weighted_log_p(
 
 def _within_examples(
     data: Instances,
-    clusters: npt.NDArray[np.int64],
+    clusters: Ints,
     k: int,
-    units: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.float64] | None,
-) -> npt.NDArray[np.float64]:
+    units: Ints,
+    weights: Floats | None,
+) -> Floats:
     """Test each cluster among the choices of a question: is the right one in it more often than by chance?
 
     Questions whose choices in the cluster are copies of one text are one observation.
@@ -183,9 +177,7 @@ def _within_examples(
     return within_example_test(*columns, n_features=k).log_p()
 
 
-def characteristic_words(
-    tokens: Tokens, clusters: npt.NDArray[np.int64], k: int, *, language: str = "en"
-) -> list[list[str]]:
+def characteristic_words(tokens: Tokens, clusters: Ints, k: int, *, language: str = "en") -> list[list[str]]:
     """Return the words of highest local mutual information with each cluster, against all other texts.
 
     LMI(w, c) = p(w, c) · log(p(w, c) / p(w) p(c)), over texts that contain w. Function words are left out unless they
@@ -218,7 +210,7 @@ def _function_words(language: str) -> list[str]:
 def example_table(
     data: Instances,
     texts: pl.Series,
-    clusters: npt.NDArray[np.int64],
+    clusters: Ints,
     distances: npt.NDArray[np.float32],
     *,
     seed: int,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Severity, Skip
-from cuecard.audits.overlap.corpus import corpus_files, parts
-from cuecard.audits.overlap.index import NgramIndex
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Severity, Skip, Summary
+from cuecard.audits.overlap.corpus import NgramIndex, chunks, corpus_files
 from cuecard.data import TASKS, Instances, Task
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Bools
@@ -24,12 +23,12 @@ WHOLE = MeasureKind("whole", "examples with a text all of whose words occur in t
 ANSWERS = MeasureKind("answers", "examples whose right answer occurs in the corpus", "share", "higher")
 
 
-def overlap_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def overlap_measures(summary: Summary) -> list[Measure]:
     """Return the shares of examples that the corpus contains."""
     n = summary["examples"]
     return [
-        kind.of(NAME, summary[key]["value"], low=summary[key]["low"], high=summary[key]["high"], n=n)
-        for kind, key in ((SHARE, "share"), (WHOLE, "whole"), (ANSWERS, "answers"))
+        kind.of(NAME, share["value"], low=share["low"], high=share["high"], n=n)
+        for kind, share in ((kind, summary[kind.name]) for kind in (SHARE, WHOLE, ANSWERS))
     ]
 
 
@@ -37,8 +36,8 @@ def overlap_measures(summary: Mapping[str, Any]) -> list[Measure]:
 class Overlap:
     """Search files for runs of words that they share with the texts of a dataset.
 
-    The corpus is read once, in parts of bounded size. Hits are found by hash and verified word by word, so there are no
-    false ones; case, punctuation and white space do not count.
+    The corpus is read once, in chunks of bounded size. Hits are found by hash and verified word by word, so there are
+    no false ones; case, punctuation and white space do not count.
 
     Args:
         n: words of the shortest run that counts; a shorter text must occur whole.
@@ -62,22 +61,22 @@ class Overlap:
         if not index.searched.any():
             raise Skip(f"needs a text of at least {self.shortest} words: lower the limit with --shortest")
         files = corpus_files(corpus)
-        rows: dict[tuple[str, int, int, int], dict[str, Any]] = {}
+        rows: dict[tuple[str, int, int, int], Summary] = {}
         searched = 0
         for path in files:
-            for part in parts(path):
-                searched += len(part.data) - part.again
-                for hit in index.hits(part.data, escapes=part.escapes, again=part.again):
-                    # A run that a part cuts is there again, whole, in the next one.
-                    rows[part.file, part.offset + hit.start, hit.text, hit.first] = {
+            for chunk in chunks(path):
+                searched += len(chunk.data) - chunk.again
+                for hit in index.hits(chunk.data, escapes=chunk.escapes, again=chunk.again):
+                    # A run that a chunk cuts is there again, whole, in the next one.
+                    rows[chunk.file, chunk.offset + hit.start, hit.text, hit.first] = {
                         "text_number": hit.text,
                         "text": texts[hit.text],
                         "words": hit.last - hit.first,
                         "of_words": int(index.lengths[hit.text]),
-                        "file": part.file,
-                        "offset": part.offset + hit.start,
+                        "file": chunk.file,
+                        "offset": chunk.offset + hit.start,
                         "length": hit.end - hit.start,
-                        "span": part.data[hit.start : hit.end].decode("utf-8", "replace"),
+                        "span": chunk.data[hit.start : hit.end].decode("utf-8", "replace"),
                     }
         return self._result(data, owners, index, list(rows.values()), len(files), searched)
 
@@ -86,7 +85,7 @@ class Overlap:
         data: Instances,
         owners: pl.DataFrame,
         index: NgramIndex,
-        rows: list[dict[str, Any]],
+        rows: list[Summary],
         files: int,
         searched: int,
     ) -> Result:
@@ -112,7 +111,7 @@ class Overlap:
         spans = pl.DataFrame(rows, schema=schema)
         first = per_text.unique("text_number", keep="first").select("text_number", "example_id", "role")
         spans = spans.join(first, on="text_number", how="left", maintain_order="left").drop("text_number")
-        summary: dict[str, Any] = {
+        summary: Summary = {
             "examples": n,
             "texts": int(index.searched.sum()),
             "too_short": int((~index.searched).sum()),
@@ -164,7 +163,7 @@ def _texts(data: Instances) -> tuple[list[str], pl.DataFrame]:
     return texts.to_list(), rows.join(numbers, on="text", how="left", maintain_order="left").drop("text")
 
 
-def _finding(summary: Mapping[str, Any], spans: pl.DataFrame) -> Finding:
+def _finding(summary: Summary, spans: pl.DataFrame) -> Finding:
     share, n = summary["share"], summary["examples"]
     where = f"{plural(summary['files'], 'file')} ({file_size(summary['bytes'])})"
     if not share["count"]:

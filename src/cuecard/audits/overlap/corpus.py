@@ -1,4 +1,4 @@
-"""A corpus as parts of bounded size: files and folders of text, JSON lines, compressed or parquet."""
+"""A corpus in chunks of bounded size, and the index of a benchmark's n-grams that they are searched for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.audits.overlap import _kernels
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
+from cuecard.stats.arrays import Floats, Ints
 
-#: Bytes that are searched at once, and bytes of the part before that are searched again with the next one.
-PART, AGAIN = 8_000_000, 20_000
+#: Bytes that are searched at once, and bytes of the chunk before that are searched again with the next one.
+CHUNK, AGAIN = 8_000_000, 20_000
 _JSON = (".jsonl", ".ndjson", ".json")
 _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ZSTD = ".zst"
@@ -29,10 +34,10 @@ _ESCAPES = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\.", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Part:
+class Chunk:
     """Some bytes of a file: where they begin, and whether they are JSON, in which line ends are escaped.
 
-    The first `again` bytes are the end of the part before.
+    The first `again` bytes are the end of the chunk before.
     """
 
     file: str
@@ -60,8 +65,8 @@ def corpus_files(sources: Sequence[str | Path]) -> list[Path]:
     return files
 
 
-def parts(path: Path, size: int = PART, again: int = AGAIN) -> Iterator[Part]:
-    """Yield the parts of a file, each with the end of the one before, so that no run of words is cut.
+def chunks(path: Path, size: int = CHUNK, again: int = AGAIN) -> Iterator[Chunk]:
+    """Yield the chunks of a file, each with the end of the one before, so that no run of words is cut.
 
     Offsets count the bytes of the text itself, after decompression and with characters in the place of their escapes
     (JSON's \\u00e9); in parquet files, those of all texts in turn, with five bytes between two.
@@ -80,7 +85,7 @@ def parts(path: Path, size: int = PART, again: int = AGAIN) -> Iterator[Part]:
             text = _unescaped(whole) if escapes else whole
             if text:
                 data = kept + text
-                yield Part(str(path), offset - len(kept), data, escapes, len(kept))
+                yield Chunk(str(path), offset - len(kept), data, escapes, len(kept))
                 offset += len(text)
                 kept = _from_word(data[-again:]) if len(data) > again else data
 
@@ -111,7 +116,7 @@ def _unescaped(data: bytes) -> bytes:
 
 
 def _from_word(data: bytes) -> bytes:
-    """Return the bytes from the first white space on, so that no part begins within a word or a character."""
+    """Return the bytes from the first white space on, so that no chunk begins within a word or a character."""
     places = [place for mark in (b" ", b"\n") if (place := data.find(mark)) >= 0]
     return data[min(places) :] if places else data
 
@@ -125,7 +130,7 @@ def _opened(path: Path) -> IO[bytes]:
     return opened
 
 
-def _parquet(path: Path) -> Iterator[Part]:
+def _parquet(path: Path) -> Iterator[Chunk]:
     import pyarrow.parquet as pq
 
     file = guarded(lambda: pq.ParquetFile(path), str(path))
@@ -137,11 +142,11 @@ def _parquet(path: Path) -> Iterator[Part]:
         for column in batch.columns:
             data = _BETWEEN.join(_strings(column.to_pylist())).encode("utf-8", "replace")
             if data:
-                yield Part(str(path), offset, data, False)
+                yield Chunk(str(path), offset, data, False)
                 offset += len(data) + len(_BETWEEN.encode())
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     """Yield the texts of lists and records, such as the messages of a conversation."""
     if isinstance(value, str):
         if value:
@@ -149,3 +154,110 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list | dict):
         for part in value if isinstance(value, list) else value.values():
             yield from _strings(part)
+
+
+#: Bits of a hash that are compared before the words themselves are.
+BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+#: More spans of one text than this are counted and not listed.
+MOST_SPANS = 20
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A run of words that a text of the benchmark and the corpus share: which words, and where in the corpus."""
+
+    text: int
+    first: int
+    last: int
+    """Words `first` to `last` − 1 of the text."""
+    start: int
+    end: int
+    """Bytes of the corpus, counted in the chunk that was searched."""
+
+
+class NgramIndex:
+    """The n-grams of texts, equal ones once; n is the number of words of a text where that is less than `n`.
+
+    Texts with fewer than `shortest` words are not searched: a name or a number occurs everywhere. Time and memory grow
+    with the words of the texts and of the corpus, not with how many texts share an n-gram: an n-gram of the corpus is
+    counted once for all texts that have it. Whatever a hash says is compared word by word.
+    """
+
+    def __init__(
+        self, texts: Sequence[str], n: int = 13, shortest: int = 5, most_spans: int = MOST_SPANS
+    ) -> None:
+        encoded = [text.encode() for text in texts]
+        self._data = np.frombuffer(b"\n".join(encoded) + b"\n", np.uint8)
+        hashes, self._starts, self._ends = _kernels.word_hashes(self._data, False)
+        bounds = np.cumsum([0, *(len(text) + 1 for text in encoded)])
+        first_words = np.searchsorted(self._starts, bounds)
+        self._first_word = first_words[:-1]
+        self.lengths: Ints = np.diff(first_words)
+        self.n, self.shortest, self._most_spans = n, shortest, most_spans
+        size = np.minimum(self.lengths, n)
+        self.sizes: list[int] = [int(s) for s in np.unique(size) if s >= shortest]
+        # A text's runs of n words, then those of n + 1: where both occur, two of the first are one longer run.
+        runs = np.where(self.searched, self.lengths - size + 1, 0)
+        longer = np.where(self.searched & (self.lengths > n), self.lengths - n, 0)
+        self._owner = np.repeat(np.arange(len(texts)), runs)
+        self._place = _within(runs)
+        self._longer_owner = np.repeat(np.arange(len(texts)), longer)
+        first = self._first_word[self._owner] + self._place
+        longer_first = self._first_word[self._longer_owner] + _within(longer)
+        self._first = np.concatenate([first, longer_first])
+        self._sizes = np.concatenate([size[self._owner], np.full(len(longer_first), n + 1)])
+        self._power = _kernels.powers(n + 1)
+        numbers, self._keys, self._held, self._occurs, self._leaders = _kernels.number_runs(
+            self._data, self._starts, self._ends, _kernels.prefix_hashes(hashes), self._power, self._first,
+            self._sizes, BITS,
+        )  # fmt: skip
+        self._numbers, self._longer_numbers = numbers[: len(first)], numbers[len(first) :]
+        self._counts: Ints = np.zeros(len(self._leaders), np.int64)
+        self._listed: Ints = np.zeros(len(texts), np.int64)
+        order = np.argsort(self._numbers, kind="stable")
+        ends = np.cumsum(np.bincount(self._numbers, minlength=len(self._leaders)))
+        self._posts = (np.concatenate([[0], ends[:-1]]), ends, self._owner[order], self._place[order])
+        self._widths = np.unique(self._sizes)
+
+    @property
+    def searched(self) -> npt.NDArray[np.bool_]:
+        """Which texts are long enough to be searched for."""
+        return np.asarray(self.lengths >= self.shortest)
+
+    def hits(self, data: bytes, *, escapes: bool = False, again: int = 0) -> Iterator[Hit]:
+        """Yield the longest runs of words that a chunk of the corpus shares with a text, each verified word by word.
+
+        The first `again` bytes are the end of the chunk before: a run that began there is yielded again with all its
+        words. A text has at most `most_spans` hits over all chunks; `occurrences` counts the others, too.
+        """
+        hashes, starts, ends = _kernels.word_hashes(np.frombuffer(data, np.uint8), escapes)
+        spans = _kernels.search(
+            np.frombuffer(data, np.uint8), starts, ends, _kernels.prefix_hashes(hashes), self._power, again,
+            self._widths, BITS, self._keys, self._held, self._occurs, self._first, self._sizes, self._leaders,
+            self._data, self._starts, self._ends, self._first_word, self.lengths, *self._posts, self._counts,
+            self._listed, self._most_spans, self.n + 1,
+        )  # fmt: skip
+        for span in spans.tolist():
+            yield Hit(*span)
+
+    def occurrences(self) -> Ints:
+        """Return how many runs of words of every text the corpus holds: n-grams less those that continue another."""
+        n = len(self.lengths)
+        counts = np.bincount(self._owner, self._counts[self._numbers], n)
+        counts -= np.bincount(self._longer_owner, self._counts[self._longer_numbers], n)
+        return counts.astype(np.int64)
+
+    def covered(self) -> Floats:
+        """Return the share of every text's words that are in a run of the corpus."""
+        hit = self._counts[self._numbers] > 0
+        first, size = self._first[: len(hit)][hit], self._sizes[: len(hit)][hit]
+        change = np.bincount(first, minlength=len(self._starts) + 1)
+        change -= np.bincount(first + size, minlength=len(self._starts) + 1)
+        inside = np.concatenate([[0], np.cumsum(np.cumsum(change)[:-1] > 0)])
+        words = inside[self._first_word + self.lengths] - inside[self._first_word]
+        return np.asarray(words / np.maximum(self.lengths, 1))
+
+
+def _within(sizes: Ints) -> Ints:
+    """Return 0, 1, 2, … within each of some runs."""
+    return np.asarray(np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))

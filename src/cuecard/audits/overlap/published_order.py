@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Summary
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.files.paths import typed_path
 from cuecard.data.files.reading import read_file
@@ -28,7 +27,7 @@ RANK = MeasureKind(
 P_VALUE = MeasureKind("{model}.p", "p-value of the order test of {model}", "p", "lower")
 
 
-def order_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def order_measures(summary: Summary) -> list[Measure]:
     """Return rank and p-value of every model."""
     measures = []
     for model, part in summary["models"].items():
@@ -76,7 +75,7 @@ class PublishedOrder:
         smallest = min(1.0, *(part["p_value"] * len(models) for part in models.values()))
         return Result(summary, {NAME: table}, findings, None, order_measures(summary), smallest_q=smallest)
 
-    def _finding(self, model: str, part: Mapping[str, Any], tests: int) -> Finding:
+    def _finding(self, model: str, part: Summary, tests: int) -> Finding:
         knows = part["p_value"] * tests <= self.alpha
         named = f"{model[:1].upper()}{model[1:]}" if model == UNNAMED else model
         text = (
