@@ -34,7 +34,7 @@ def stratified_hypergeometric_log_p(
     """
     counts = whole_counts("k", k).astype(np.int64)
     drawn, marks, sizes = (
-        whole_counts(name, values).astype(np.int64)
+        whole_counts(name, values).astype(np.int64, order="C")
         for name, values in (("n", n), ("marked", marked), ("size", size))
     )
     if (

@@ -125,7 +125,9 @@ def _strengths(
         else:
             mass = shares_of_units(sizes[units[where]], n)
         of_pairs = of_pairs + pair_cells(some, own, cue, given, label, None if weights is None else mass)
-        of_groups = of_groups + group_cells(some.tocsc(), own, cue, stronger, label, mass)
+        of_groups = of_groups + group_cells(
+            some, own, cue, stronger, label, mass, weighted=weights is not None
+        )
     return strength_of_cells(of_pairs), strength_in_strata(of_groups, weighted=weights is not None)
 
 

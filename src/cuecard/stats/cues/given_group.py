@@ -10,11 +10,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.cues.redundancy import effective_cells, mantel_haenszel
+from cuecard.stats.cues.redundancy import effective_cells, mantel_haenszel, remainder
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 #: More stronger cues than these would leave strata of a few instances each.
 MOST_GIVEN = 5
+#: Bytes of tables that say which rows have which companion, and sums over sets of companions, held at a time.
+_MASKED = 1 << 27
+_SUMS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +64,9 @@ def strength_given_group(
             own = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
             sizes = np.bincount(own)[own]
         mass = shares_of_units(sizes, len(codes))
-    cells = group_cells(sparse.csc_matrix(presence), codes, columns, stronger, wanted, mass)
-    return strength_in_strata(cells, weighted=weights is not None)
+    weighted = weights is not None
+    cells = group_cells(presence, codes, columns, stronger, wanted, mass, weighted=weighted)
+    return strength_in_strata(cells, weighted=weighted)
 
 
 def shares_of_units(sizes: Ints, n: int) -> Floats:
@@ -82,53 +86,125 @@ def shares_of_units(sizes: Ints, n: int) -> Floats:
 
 
 def group_cells(
-    presence: sparse.csc_matrix,
+    presence: sparse.spmatrix,
     codes: Ints,
     cue: Ints,
     given: Sequence[Ints],
     label: Ints,
     mass: Floats,
+    *,
+    weighted: bool = False,
 ) -> Floats:
     """Return the sums over some instances that `strength_in_strata` takes: those of other instances are added to them.
 
-    They are k, n, labelled, whole, the squares of n and those of whole, for every cue and stratum; the arguments are
-    those of `strength_given_group`, with what each instance counts.
+    They are k, n, labelled and whole for every cue and stratum, and with `weighted` the squares of n and those of
+    whole; the arguments are those of `strength_given_group`, with what each instance counts.
     """
-    totals = np.bincount(codes, mass, minlength=int(label.max(initial=0)) + 1)
-    squared = mass**2
-    all_mass, all_squared = mass.sum(), squared.sum()
-    strata = 2**MOST_GIVEN
-    cells = np.zeros((6, len(cue), strata))
-    k, n, labelled, whole, squares, all_squares = cells
-    pattern = np.zeros(len(codes), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
-    for i, column in enumerate(cue):
-        of_cue = _rows(presence, column)
-        stronger = [_rows(presence, one) for one in given[i][:MOST_GIVEN]]
-        for bit, rows in enumerate(stronger):
-            pattern[rows] |= 1 << bit
-        touched = stronger[0] if len(stronger) == 1 else np.flatnonzero(pattern)
-        kind = pattern[touched]
-        whole[i] = np.bincount(kind, mass[touched], minlength=strata)
-        labelled[i] = np.bincount(kind, mass[touched] * (codes[touched] == label[i]), minlength=strata)
-        all_squares[i] = np.bincount(kind, squared[touched], minlength=strata)
-        # Most instances have none of the stronger cues: they are what is left of all.
-        whole[i, 0] = all_mass - whole[i, 1:].sum()
-        labelled[i, 0] = totals[label[i]] - labelled[i, 1:].sum()
-        all_squares[i, 0] = all_squared - all_squares[i, 1:].sum()
-        kind = pattern[of_cue]
-        n[i] = np.bincount(kind, mass[of_cue], minlength=strata)
-        k[i] = np.bincount(kind, mass[of_cue] * (codes[of_cue] == label[i]), minlength=strata)
-        squares[i] = np.bincount(kind, squared[of_cue], minlength=strata)
-        for rows in stronger:
-            pattern[rows] = 0
+    groups = [np.asarray(each[:MOST_GIVEN], dtype=np.int64) for each in given]
+    n_labels = int(max(codes.max(initial=0), label.max(initial=0))) + 1
+    cells = np.zeros((6 if weighted else 4, len(cue), 2**MOST_GIVEN))
+    rows = sparse.csr_matrix(presence)
+    n_companions = len(np.unique(np.concatenate(groups))) if groups else 0
+    size = max(1, _MASKED // max(1, n_companions))
+    batch = max(1, _SUMS // (n_labels * 2**MOST_GIVEN))
+    for start in range(0, len(codes), size):
+        chunk = slice(start, start + size)
+        columns = rows[chunk].tocsc()
+        for first in range(0, len(cue), batch):
+            some = slice(first, first + batch)
+            strata = _Strata(columns, groups[some])
+            cells[:, some] += strata.cells(
+                cue[some], label[some], codes[chunk], mass[chunk], n_labels, weighted
+            )
     return cells
+
+
+class _Strata:
+    """The instances of some rows that have each set of companions of a cue.
+
+    Sets are found from the rarest companion to the most frequent one, each among the instances of the set without its
+    last companion, and once however many cues travel with it.
+    """
+
+    def __init__(self, columns: sparse.csc_matrix, groups: Sequence[Ints]) -> None:
+        self._columns, self._groups = columns, groups
+        sizes = np.diff(columns.indptr)
+        companions = np.unique(np.concatenate(groups)) if groups else np.empty(0, dtype=np.int64)
+        self._companions = companions[np.argsort(sizes[companions], kind="stable")]
+        place = {int(column): i for i, column in enumerate(self._companions)}
+        self._places = [[place[int(column)] for column in group] for group in groups]
+        self._has = np.zeros((len(place), columns.shape[0]), dtype=bool)
+        for i, column in enumerate(self._companions):
+            self._has[i, _rows(columns, int(column))] = True
+
+    def cells(
+        self, cue: Ints, label: Ints, codes: Ints, mass: Floats, n_labels: int, weighted: bool
+    ) -> Floats:
+        """Return the sums of `group_cells` over these rows."""
+        sets: dict[tuple[int, ...], int] = {(): 0}
+        of_pattern = np.zeros((len(cue), 2**MOST_GIVEN), dtype=np.int64)
+        for i, places in enumerate(self._places):
+            for pattern in range(1, 1 << len(places)):
+                found = tuple(sorted(place for bit, place in enumerate(places) if pattern >> bit & 1))
+                of_pattern[i, pattern] = sets.setdefault(found, len(sets))
+        masses = [mass, mass**2] if weighted else [mass]
+        sums = self._sums(sets, codes, masses, n_labels)
+        # A pattern with more bits than a cue has companions is of no instance.
+        there = np.arange(2**MOST_GIVEN) < np.array([[1 << len(places)] for places in self._places])
+        labelled = _exactly(np.where(there, sums[0][of_pattern, label[:, None]], 0.0))
+        whole, *squares = (_exactly(np.where(there, part.sum(axis=1)[of_pattern], 0.0)) for part in sums)
+        k, n, *own_squares = self._having(cue, label, codes, masses)
+        return np.stack([k, n, labelled, whole, *own_squares, *squares])
+
+    def _sums(
+        self, sets: dict[tuple[int, ...], int], codes: Ints, masses: list[Floats], n_labels: int
+    ) -> list[Floats]:
+        """Return by label what the instances count that have all companions of each set, and perhaps others."""
+        sums = [np.zeros((len(sets), n_labels)) for _ in masses]
+        for part, mass in zip(sums, masses, strict=True):
+            part[0] = np.bincount(codes, mass, minlength=n_labels)
+        within: list[Ints] = []
+        for found in sorted(sets)[1:]:
+            del within[len(found) - 1 :]
+            if len(found) == 1:
+                rows = _rows(self._columns, int(self._companions[found[0]]))
+            else:
+                rows = within[-1][self._has[found[-1]][within[-1]]]
+            within.append(rows)
+            for part, mass in zip(sums, masses, strict=True):
+                part[sets[found]] = np.bincount(codes[rows], mass[rows], minlength=n_labels)
+        return sums
+
+    def _having(self, cue: Ints, label: Ints, codes: Ints, masses: list[Floats]) -> Floats:
+        """Return what the instances with each cue count by stratum: with its label, all of them, and their squares."""
+        cells = np.zeros((1 + len(masses), len(cue), 2**MOST_GIVEN))
+        for i, column in enumerate(cue):
+            rows = _rows(self._columns, int(column))
+            pattern = np.zeros(len(rows), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
+            for bit, place in enumerate(self._places[i]):
+                pattern |= self._has[place][rows].view(np.uint8) << bit
+            labelled = codes[rows] == label[i]
+            cells[0, i] = np.bincount(pattern[labelled], masses[0][rows[labelled]], minlength=cells.shape[2])
+            for part, mass in zip(cells[1:], masses, strict=True):
+                part[i] = np.bincount(pattern, mass[rows], minlength=cells.shape[2])
+        return cells
+
+
+def _exactly(sums: Floats) -> Floats:
+    """Return the sums over instances with exactly the companions of a pattern, from those with at least these."""
+    cells = sums.reshape(len(sums), *[2] * MOST_GIVEN)
+    for bit in range(MOST_GIVEN):
+        halves = np.moveaxis(cells, 1 + bit, 0)
+        halves[0] -= halves[1]
+    return cells.reshape(len(sums), -1)
 
 
 def strength_in_strata(cells: Floats, *, weighted: bool = False) -> GroupStrength:
     """Return what `strength_given_group` does, from the sums of `group_cells` over all instances."""
-    k, n, labelled, whole, squares, all_squares = cells
+    k, n, labelled, whole = cells[:4]
     if weighted:
-        counts = effective_cells(k, n, labelled, whole, squares, np.maximum(all_squares - squares, 0.0))
+        squares, all_squares = cells[4:]
+        counts = effective_cells(k, n, labelled, whole, squares, remainder(all_squares, squares))
     else:
         counts = _rounded(k, n, labelled, whole)
     used = np.flatnonzero(counts[3].sum(axis=0) > 0) if len(k) else np.zeros(1, dtype=np.int64)

@@ -165,16 +165,18 @@ def pair_cells(
 def strength_of_cells(cells: Sums) -> ConditionalStrength:
     """Return what `conditional_strength` does, from the sums of `pair_cells` over all instances."""
     k_with, n_with, labelled_with, size_with, k_all, n_all, labelled_all, whole_all = cells[:8]
-    k_without, n_without = _less(k_all, k_with), _less(n_all, n_with)
-    labelled_without, size_without = _less(labelled_all, labelled_with), _less(whole_all, size_with)
+    k_without, n_without = remainder(k_all, k_with), remainder(n_all, n_with)
+    labelled_without, size_without = remainder(labelled_all, labelled_with), remainder(whole_all, size_with)
     k, n = np.column_stack([k_without, k_with]), np.column_stack([n_without, n_with])
     labelled = np.column_stack([labelled_without, labelled_with])
     whole = np.column_stack([size_without, size_with])
     if len(cells) > 8:
         squares_with, of_cue, of_given, of_all = cells[8:]
-        squares = np.column_stack([_less(of_cue, squares_with), squares_with])
-        all_squares = np.column_stack([_less(of_all, of_given), of_given])
-        k, n, labelled, whole = effective_cells(k, n, labelled, whole, squares, _less(all_squares, squares))
+        squares = np.column_stack([remainder(of_cue, squares_with), squares_with])
+        all_squares = np.column_stack([remainder(of_all, of_given), of_given])
+        k, n, labelled, whole = effective_cells(
+            k, n, labelled, whole, squares, remainder(all_squares, squares)
+        )
     log_p = stratified_hypergeometric_log_p(k.sum(axis=1), n, labelled, whole)
     z, odds_ratio = mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
     return ConditionalStrength(
@@ -203,7 +205,7 @@ def overlaps(cues: sparse.spmatrix, weights: npt.ArrayLike | None = None) -> tup
     return np.asarray(cues.T @ mass), cues.T @ cues.multiply(mass[:, None]).tocsr()
 
 
-def _less(whole: Sums, part: Sums) -> Sums:
+def remainder(whole: Sums, part: Sums) -> Sums:
     """Return the difference, 0 where it is no more than the rounding error of sums of weights."""
     rest = whole - part
     return rest if rest.dtype.kind == "i" else np.where(rest > 1e-9 * whole, rest, 0.0)
