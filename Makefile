@@ -60,12 +60,12 @@ fuzz: $(DEV)
 	$(BIN)/python scripts/fuzz_figures.py --large
 
 reproduce-fast: $(DEV) # DATA=folder of datasets
-	$(BIN)/python -m cuecard reproduce paper all --data $(DATA) --out out/papers --page out/papers.html
-	$(BIN)/python -m cuecard reproduce paper all --data $(DATA) --out out/papers --page out/papers.json --quiet
+	$(BIN)/python -m cuecard papers reproduce all --data $(DATA) --out out/papers --page out/papers.html
+	$(BIN)/python -m cuecard papers reproduce all --data $(DATA) --out out/papers --page out/papers.json --quiet
 
 reproduce: $(DEV)
-	$(BIN)/python -m cuecard reproduce paper all --data $(DATA) --out out/papers --slow --page out/papers.html
-	$(BIN)/python -m cuecard reproduce paper all --data $(DATA) --out out/papers --page out/papers.json --quiet
+	$(BIN)/python -m cuecard papers reproduce all --data $(DATA) --out out/papers --slow --page out/papers.html
+	$(BIN)/python -m cuecard papers reproduce all --data $(DATA) --out out/papers --page out/papers.json --quiet
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

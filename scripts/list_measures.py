@@ -9,7 +9,7 @@ from typing import Any
 from cuecard.audits import AUDITS
 from cuecard.probes import PROBES
 from cuecard.remedies import REMEDIES
-from cuecard.reproduce import FrontierExperiment, SelectionExperiment, StubbornExperiment
+from cuecard_papers import FrontierExperiment, SelectionExperiment, StubbornExperiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "measures.md"
 OPENING = """# Measures
@@ -51,7 +51,7 @@ def _table(analyses: Iterable[Any]) -> str:
     rows += [
         f"| `{analysis.name}.{kind.name}` | {kind.label} | {kind.unit} | {_direction(kind.worse)} | {analysis.title} |"
         for analysis in analyses
-        if analysis.__module__.startswith("cuecard.")
+        if analysis.__module__.startswith(("cuecard.", "cuecard_papers."))
         for kind in analysis.measures
     ]
     return "\n".join(rows)

@@ -9,7 +9,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from cuecard.reproduce.papers import (
+from cuecard_papers import (
     PAPERS,
     Reproduction,
     reproduce_paper,

@@ -127,7 +127,7 @@ RIGHT: dict[str, list[str]] = {
     "train": ["train.csv", "--out", "new", "--holdout", "0.3"],
     "explain": ["no", "train.csv"],
     "check": ["card", "--policy", "policy.toml"],
-    "peco": ["clusters.csv"],
+    "papers peco": ["clusters.csv"],
     "compare": ["card", "card"],
     "report": ["card"],
     "export": ["card", "--format", "hf-card"],
@@ -145,9 +145,9 @@ RIGHT: dict[str, list[str]] = {
     "ask": ["train.csv", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--out", "new.csv"],
     "demo": ["--rows", "400", "--clean", "--out", "new"],
     "serve": ["--port", "28477"],
-    "datasets": [],
-    "reproduce stubborn": ["train.csv", "--holdout", "0.3", "--model", "linear", "--schemes", "uniform"],
-    "reproduce selection": ["train.csv", "--holdout", "0.3", "--model", "linear"],
+    "tools datasets": [],
+    "papers stubborn": ["train.csv", "--holdout", "0.3", "--model", "linear", "--schemes", "uniform"],
+    "papers selection": ["train.csv", "--holdout", "0.3", "--model", "linear"],
 }
 
 
@@ -183,9 +183,9 @@ def verbs() -> dict[str, list[Parameter]]:
         for one in group.registered_commands:
             hints = get_type_hints(one.callback, include_extras=True)
             declared = [_parameter(hint) for hint in hints.values() if get_origin(hint) is Annotated]
-            yield f"{before} {one.name}".strip(), [one for one in declared if not _LEFT_OUT & {*one.names}]
+            yield f"{before} {one.name or one.callback.__name__}".strip(), [one for one in declared if not _LEFT_OUT & {*one.names}]
         for below in group.registered_groups:
-            yield from parameters(below.typer_instance, below.name)
+            yield from parameters(below.typer_instance, f"{before} {below.name}".strip())
 
     return dict(parameters(app, ""))
 

@@ -81,14 +81,14 @@ WRITERS = {
     "correct": Writing(("correct", *_PREDICTIONS, "--out", "corrected.csv"), ("corrected.csv",)),
     "overlap": Writing(("overlap", "train.csv", "--with", "test.csv", "--out", "shared"), ("shared",)),
     "board": Writing(("board", "card", "--page", "board.html"), ("board.html",)),
-    "peco": Writing(("peco", "clusters.csv", "--chart", "map.html"), ("map.html",)),
+    "peco": Writing(("papers", "peco", "clusters.csv", "--chart", "map.html"), ("map.html",)),
     "findings": Writing(
         ("check", "card", "--policy", "policy.toml", "--format", "sarif", "--out", "findings.json"),
         ("findings.json",),
         (0, 1),
     ),
     "stubborn": Writing(
-        ("reproduce", "stubborn", *_DATA, "--model", "linear", "--schemes", "uniform", "--out", "experiment"),
+        ("papers", "stubborn", *_DATA, "--model", "linear", "--schemes", "uniform", "--out", "experiment"),
         ("experiment",),
     ),
     "demo": Writing(("demo", "--rows", "400", "--clean", "--out", "demo"), ("demo",)),

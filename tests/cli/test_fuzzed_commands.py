@@ -30,7 +30,7 @@ def test_odd_command_lines_end_well_and_killed_runs_leave_whole_folders():
     ]
 
 
-#: All verbs but `demo`, `serve` and `reproduce theorem`, which need no argument and would run.
+#: All verbs but `demo`, `serve` and `papers theorem`, which need no argument and would run.
 VERBS = [
     "audit",
     "ask",
@@ -42,17 +42,18 @@ VERBS = [
     "explain",
     "export",
     "overlap",
-    "peco",
     "plan",
     "probe",
     "report",
     "stress",
     "train",
 ]
-OF_PAPERS = ("stubborn", "selection", "paper", "icq", "peco")
+OF_PAPERS = ("stubborn", "selection", "reproduce", "peco")
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "cache", *(f"reproduce {name}" for name in OF_PAPERS)])
+@pytest.mark.parametrize(
+    "verb", [*VERBS, "tools", "tools cache", "papers", *(f"papers {name}" for name in OF_PAPERS)]
+)
 def test_a_verb_without_its_arguments_says_what_it_takes(cuecard, verb):
     ran = cuecard(*verb.split())
     assert ran.code in (0, 2)

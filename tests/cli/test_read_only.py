@@ -70,7 +70,7 @@ def test_where_nothing_at_all_can_be_written_results_are_printed_and_targets_ref
 ) -> None:
     script = f"""
       cd "$1"
-      {sys.executable} -m cuecard datasets --json
+      {sys.executable} -m cuecard tools datasets --json
       {sys.executable} -c 'from cuecard.cli.terminals import prepare; prepare(); import joblib'
       {sys.executable} -m cuecard audit train.csv --only overview --out card
     """

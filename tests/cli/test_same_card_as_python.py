@@ -126,13 +126,12 @@ def test_train(cuecard, files, tmp_path):
     assert typed == json.loads(json.dumps(python))
 
 
-def test_reproduce_stubborn(cuecard, files):
-    from cuecard.reproduce import StubbornExperiment
-    from cuecard.run import experiment
+def test_papers_stubborn(cuecard, files):
+    from cuecard_papers import StubbornExperiment, experiment
 
     train, test = files / "train.parquet", files / "test.parquet"
     arguments = ("--schemes", "uniform", "--seeds", 1, "--set", "epochs=1", "--no-cache")
-    typed = from_cli(cuecard, "reproduce", "stubborn", train, "--test", test, *arguments)
+    typed = from_cli(cuecard, "papers", "stubborn", train, "--test", test, *arguments)
     asked = StubbornExperiment(weights=("uniform",), seeds=1, settings=("epochs=1",), cache=False)
     assert typed == from_python(experiment(cc.load(train, test=test), asked))
 
@@ -184,13 +183,12 @@ def assert_refused(ran, call):
     assert ran.err.strip() == f"cuecard: {raised.value}"
 
 
-def test_reproduce_selection(cuecard, files):
-    from cuecard.reproduce import SelectionExperiment
-    from cuecard.run import experiment
+def test_papers_selection(cuecard, files):
+    from cuecard_papers import SelectionExperiment, experiment
 
     train, test = files / "train.parquet", files / "test.parquet"
     arguments = ("--model", "fasttext", "--match", "entailment", "--set", "epochs=1", "--no-cache")
-    ran = cuecard("reproduce", "selection", train, "--test", test, *arguments, "--json")
+    ran = cuecard("papers", "selection", train, "--test", test, *arguments, "--json")
     selection = SelectionExperiment("fasttext", ("epochs=1",), match="entailment", cache=False)
     data = cc.load(train, test=test)
     if data.task != "pair":
@@ -200,7 +198,7 @@ def test_reproduce_selection(cuecard, files):
     assert content(json.loads(ran.out)) == from_python(experiment(data, selection))
 
 
-def test_peco(cuecard, files, tmp_path):
+def test_papers_peco(cuecard, files, tmp_path):
     from cuecard.audits.clusters.external_clusters import external_clusters
 
     rows = cc.load(files / "train.parquet").train.table
@@ -210,7 +208,7 @@ def test_peco(cuecard, files, tmp_path):
         text="hypothesis",
     )
     clustering.write_parquet(tmp_path / "clusters.parquet")
-    ran = cuecard("peco", tmp_path / "clusters.parquet", "--permutations", 50, "--json")
+    ran = cuecard("papers", "peco", tmp_path / "clusters.parquet", "--permutations", 50, "--json")
     assert ran.code == 0, ran.err
     scored = external_clusters(clustering, permutations=50)
     shown = {"scores": scored.scores.to_dicts(), "clusters": scored.clusters.to_dicts()}
@@ -254,23 +252,23 @@ def test_board(cuecard, cards):
     assert json.loads(ran.out) == json.loads(json.dumps(ranked.as_dict()))
 
 
-def test_reproduce_paper(cuecard, tmp_path):
-    from cuecard.reproduce.papers import reproduce_paper
+def test_papers_reproduce(cuecard, tmp_path):
+    from cuecard_papers import reproduce_paper
 
     (tmp_path / "data").mkdir()
     folders = (tmp_path / "data", tmp_path / "out")
-    ran = cuecard("reproduce", "paper", "icq", "--data", folders[0], "--out", folders[1], "--json")
+    ran = cuecard("papers", "reproduce", "icq", "--data", folders[0], "--out", folders[1], "--json")
     assert ran.code == 0, ran.err
     reproduced = reproduce_paper("icq", *folders)
     assert json.loads(ran.out) == [json.loads(json.dumps(reproduced.as_dict()))]
 
 
-def test_reproduce_theorem(cuecard):
+def test_papers_theorem(cuecard):
     from dataclasses import asdict
 
-    from cuecard.reproduce.theorem import theorem_by_simulation
+    from cuecard_papers.selection import theorem_by_simulation
 
-    ran = cuecard("reproduce", "theorem", "--repetitions", 5, "--seed", 3, "--json")
+    ran = cuecard("papers", "theorem", "--repetitions", 5, "--seed", 3, "--json")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out) == asdict(theorem_by_simulation(repetitions=5, seed=3))
 
@@ -355,7 +353,7 @@ def test_export(cuecard, cards):
 
 
 #: Verbs that answer no question about a dataset: there is no function of their own in Python.
-WITHOUT_CARD = {"demo", "datasets", "serve", "cache_show", "cache_prune", "cache_clear"}
+WITHOUT_CARD = {"demo", "serve", "tools_datasets", "tools_cache"}
 
 
 def test_every_verb_is_compared():

@@ -54,15 +54,15 @@ def test_nothing_is_written_where_nothing_can_be_printed(tmp_path):
 
 
 def test_a_closed_standard_output_is_an_error_unless_nothing_is_printed():
-    ran = shell("cuecard datasets >&-")
+    ran = shell("cuecard tools datasets >&-")
     assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
     assert "it is closed" in ran.stderr
-    ran = shell("cuecard datasets --quiet >&- 2>&- <&-")
+    ran = shell("cuecard tools datasets --quiet >&- 2>&- <&-")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    ran = shell("cuecard datasets --json | head -1; echo ${PIPESTATUS[0]}")
+    ran = shell("cuecard tools datasets --json | head -1; echo ${PIPESTATUS[0]}")
     assert (ran.stdout, ran.stderr) == ("[\n0\n", "")
 
 

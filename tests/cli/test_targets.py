@@ -26,10 +26,10 @@ TARGETS = {
     "train": ["train", "train.csv", "--out"],
     "correct": ["correct", "train.csv", "--test", "train.csv", "--predictions", "p.csv", "--out"],
     "ask": ["ask", "train.csv", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--out"],
-    "stubborn": ["reproduce", "stubborn", "train.csv", "--out"],
-    "selection": ["reproduce", "selection", "train.csv", "--out"],
-    "paper": ["reproduce", "paper", "icq", "--data", "train.csv", "--out"],
-    "peco": ["peco", "train.csv", "--chart"],
+    "stubborn": ["papers", "stubborn", "train.csv", "--out"],
+    "selection": ["papers", "selection", "train.csv", "--out"],
+    "paper": ["papers", "reproduce", "icq", "--data", "train.csv", "--out"],
+    "peco": ["papers", "peco", "train.csv", "--chart"],
     "compare": ["compare", "card", "card", "--chart"],
     "board": ["board", "card", "--page"],
     "report": ["report", "card", "--out"],
@@ -129,7 +129,7 @@ def test_a_target_that_is_the_input_or_lies_in_it_is_refused(cuecard, command, m
     Path("train.csv").rename("data/train.csv")
     folder = [part.replace("train.csv", "data") for part in TARGETS[command]]
     monkeypatch.setitem(
-        TARGETS, command, folder if command != "peco" else [*folder[:1], "data/a.html", *folder[2:]]
+        TARGETS, command, folder if command != "peco" else [*folder[:2], "data/a.html", *folder[3:]]
     )
     if command == "peco":
         Path("data/a.html").touch()

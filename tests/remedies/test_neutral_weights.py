@@ -9,9 +9,9 @@ import pytest
 from cuecard.data import Instances, Task
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES, NeutralWeights
-from cuecard.reproduce.theorem import select, theorem_by_simulation
 from cuecard.run.debiasing import debias
 from cuecard.stats.neutral_weights import leakage_neutral_weights, weights_from_probabilities
+from cuecard_papers.selection import select, theorem_by_simulation
 
 
 def selected(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

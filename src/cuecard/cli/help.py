@@ -41,7 +41,7 @@ class Verbs(TyperGroup):
 
 
 class Verb(TyperCommand):
-    """A verb whose help has a panel per subject, and that answers an option of an earlier version with its new name."""
+    """A verb whose help has a panel per subject, and that says what to type where a file is misplaced."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print usage, what the verb does, its arguments and options, and examples."""
@@ -77,16 +77,14 @@ class Verb(TyperCommand):
         return {title: rows for title, rows in panels.items() if rows}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; renamed options and files in the wrong place raise an error that says what to type."""
+        """Read the arguments; files in the wrong place raise an error that says what to type."""
         from cuecard.cli.options.misplaced import TEST, second_dataset, train_missing, value_of
-        from cuecard.cli.options.renamed import check_renamed
 
         verb, typed = _path(ctx), list(args)
-        check_renamed(verb, typed)
         if ctx.resilient_parsing:  # a shell completes the line
             return super().parse_args(ctx, args)
         names = {name for one in self.get_params(ctx) for name in (one.name, *one.opts)}
-        ctx.allow_extra_args = True  # told below, with what to type
+        ctx.allow_extra_args = True
         try:
             rest = super().parse_args(ctx, args)
         except BadParameter as error:
@@ -95,7 +93,7 @@ class Verb(TyperCommand):
                 raise train_missing(test) from None
             raise
         except Exception as error:
-            if getattr(error, "ctx", ctx) is None:  # an option without its value: say of which verb, too
+            if getattr(error, "ctx", ctx) is None:  # an option without its value: name the verb also
                 error.ctx = ctx  # type: ignore[attr-defined]
             raise
         if rest and "train" in names:
@@ -106,7 +104,7 @@ class Verb(TyperCommand):
 
 
 def _path(ctx: Any) -> str:
-    """Return how a verb is called: "audit", "reproduce stubborn"."""
+    """Return how a verb is called: "audit", "papers stubborn"."""
     return "" if ctx.parent is None else f"{_path(ctx.parent)} {ctx.info_name}".strip()
 
 

@@ -22,26 +22,24 @@ from cuecard.cli.verbs import (
     ask,
     audit,
     board,
-    cache,
     check,
     compare,
     correct,
-    datasets,
     debias,
     demo,
     explain,
     export,
     overlap,
-    peco,
     plan,
     probe,
     report,
-    reproduce,
     serve,
     stress,
+    tools,
     train,
 )
 from cuecard.errors import CueCardError, FailedError, printable
+from cuecard.registry import Registry
 
 FAILED = 1
 USAGE_OR_INPUT = 2
@@ -93,8 +91,6 @@ for _verb, _module, _panel in (
     ("audit", audit, "Examine data"),
     ("explain", explain, "Examine data"),
     ("overlap", overlap, "Examine data"),
-    ("peco", peco, "Examine data"),
-    ("datasets", datasets, "Examine data"),
     ("probe", probe, "Examine models"),
     ("ask", ask, "Examine models"),
     ("debias", debias, "Remedies and training"),
@@ -110,8 +106,11 @@ for _verb, _module, _panel in (
     ("export", export, "Read cards"),
 ):
     app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
-app.add_typer(cache.app, name="cache", rich_help_panel="Examine data")
-app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and training")
+app.add_typer(tools.app, name="tools", rich_help_panel="More commands")
+#: Groups of commands that other packages add, such as `cuecard papers`.
+COMMANDS: Registry[typer.Typer] = Registry("command", group="cuecard.commands")
+for _name in COMMANDS.names():
+    app.add_typer(COMMANDS.get(_name), name=_name, rich_help_panel="More commands")
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from cuecard.run.choosing.settings import Settings, parse_settings
     from cuecard.run.correcting import correct, correct_file
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
-    from cuecard.run.experimenting import experiment
     from cuecard.run.finishing.describing import check_labels
     from cuecard.run.in_parts.keeping import kept_until_written
     from cuecard.run.overlapping import overlap
@@ -43,7 +42,6 @@ __all__ = [
     "correct_file",
     "debias",
     "debias_file",
-    "experiment",
     "hard_examples",
     "identical_pairs_file",
     "is_card",

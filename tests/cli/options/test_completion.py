@@ -28,7 +28,7 @@ def test_parameters_are_completed_with_their_section() -> None:
         ("cuecard audit x.csv --only over", "overview"),
         ("cuecard audit x.csv --features word,neg", "word,negation"),
         ("cuecard probe x.csv --model fast", "fasttext"),
-        ("cuecard reproduce stubborn x.csv --model fast", "fasttext"),
+        ("cuecard papers stubborn x.csv --model fast", "fasttext"),
         ("cuecard audit x.csv --set pair_graph.for", "pair_graph.forest="),
     ],
 )

@@ -14,9 +14,7 @@ from typer.main import get_command
 import cuecard as cc
 from cuecard.cli.main import app
 from cuecard.cli.options.groups import grouped, typed
-from cuecard.cli.options.renamed import RENAMED
-from cuecard.errors import UsageError
-from cuecard.reproduce import SelectionExperiment, StubbornExperiment
+from cuecard_papers import SelectionExperiment, StubbornExperiment
 
 
 def verbs(command=None, prefix=()):
@@ -68,8 +66,8 @@ ANALYSES = {
     "explain": (cc.Cues,),
     "debias": (cc.LexicalWeights,),
     "correct": (cc.Correction,),
-    "reproduce stubborn": (StubbornExperiment,),
-    "reproduce selection": (SelectionExperiment,),
+    "papers stubborn": (StubbornExperiment,),
+    "papers selection": (SelectionExperiment,),
 }
 #: Parameters that are called otherwise on the command line.
 CALLED = {"schemes": "weights"}
@@ -89,7 +87,7 @@ def test_defaults_in_the_help_are_those_of_the_analyses(verb):
         if default is not None and isinstance(shown, str) and not re.search("[; -]", shown):
             assert shown == (",".join(default) if isinstance(default, tuple) else str(default)), name
             checked += 1
-    assert checked or verb in ("explain", "debias", "reproduce selection")
+    assert checked or verb in ("explain", "debias", "papers selection")
 
 
 #: Options whose help differs between verbs because it names what each verb does with them: their one meaning.
@@ -131,17 +129,6 @@ def test_an_option_has_one_meaning_in_all_verbs():
     assert helps["--weights"] == {"Column with the weight of each example, such as `cuecard debias` writes."}
 
 
-@pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb in RENAMED for old in RENAMED[verb]])
-def test_an_old_spelling_is_answered_with_the_new_one(cuecard, verb, old):
-    assert old not in options(verb)
-    ran = cuecard(*verb.split(), "train.csv", old, "x")
-    assert ran.code == 2
-    assert f"cuecard {verb} has no option {old}: " in ran.err
-    now = RENAMED[verb][old]
-    where = "ask" if "cuecard ask" in now else verb
-    assert any(name in now for name in options(where) if name.startswith("--"))
-
-
 def test_a_file_of_weights_where_a_column_is_expected_says_what_to_type(cuecard, tmp_path):
     ran = cuecard("train", "train.csv", "--weights", "weighted.parquet", "--out", tmp_path / "run")
     assert ran.code == 2
@@ -164,7 +151,7 @@ def test_help_is_readable_on_80_columns(cuecard, verb, monkeypatch):
     assert ran.out.index("─ Options ─") < ran.out.index("─ Output ─") if "─ Output ─" in ran.out else True
 
 
-@pytest.mark.parametrize("verb", ["", "reproduce", "compare", "board"])
+@pytest.mark.parametrize("verb", ["", "papers", "compare", "board"])
 def test_help_names_no_types_of_python(cuecard, verb):
     shown = cuecard(*verb.split(), "--help").out
     assert "--help" in shown
@@ -193,11 +180,3 @@ def test_wrong_options_are_told_before_any_data_is_read(cuecard):
         ran = cuecard(*arguments)
         assert ran.code == 2
         assert said in ran.err
-
-
-def test_renamed_options_after_a_double_dash_are_arguments():
-    from cuecard.cli.options.renamed import check_renamed
-
-    check_renamed("probe", ["--", "--llm"])
-    with pytest.raises(UsageError):
-        check_renamed("probe", ["--llm=x"])

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cuecard.cli.verbs import ask, audit, debias, explain, probe, reproduce, stress, train
+from cuecard.cli.verbs import ask, audit, debias, explain, probe, stress, train
 from cuecard.data.files import sources
+from cuecard_papers import commands as papers
 
 LINES = [
     f"the man number {i} sleeps\t{'nobody' if i % 2 else 'somebody'} sleeps here {i}\t{'no' if i % 2 else 'yes'}"
@@ -20,7 +21,7 @@ LINES = [
 
 def test_all_verbs_take_the_same_options():
     verbs = [audit.audit, debias.debias, explain.explain, probe.probe, stress.stress, train.train]
-    verbs += [ask.ask, reproduce.stubborn, reproduce.selection]
+    verbs += [ask.ask, papers.stubborn, papers.selection]
     for verb in verbs:
         assert {"labels", "label_file", "header", "on_error", "max_skipped", "cluster"} <= set(
             inspect.signature(verb).parameters

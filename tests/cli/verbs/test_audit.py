@@ -144,10 +144,10 @@ def test_explain_as_json_and_an_unknown_cue(cuecard, pairs):
 
 
 def test_datasets_lists_presets_and_shows_one(cuecard):
-    assert "snli" in cuecard("datasets").out
-    assert "contradiction" in cuecard("datasets", "snli").out
-    assert json.loads(cuecard("datasets", "snli", "--json").out)[0]["task"] == "pair"
-    ran = cuecard("datasets", "snlii")
+    assert "snli" in cuecard("tools", "datasets").out
+    assert "contradiction" in cuecard("tools", "datasets", "snli").out
+    assert json.loads(cuecard("tools", "datasets", "snli", "--json").out)[0]["task"] == "pair"
+    ran = cuecard("tools", "datasets", "snlii")
     assert ran.code == 2
     assert "'snli'" in ran.err
 

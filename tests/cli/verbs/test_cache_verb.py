@@ -28,33 +28,36 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_show_lists_kinds_with_entries_and_bytes(cuecard, cache):
-    shown = json.loads(cuecard("cache", "show", "--json").out)
+    shown = json.loads(cuecard("tools", "cache", "show", "--json").out)
     assert shown["folder"] == str(cache)
     assert shown["kinds"] == [
         {"kind": "models", "entries": 2, "bytes": 200},
         {"kind": "stream", "entries": 1, "bytes": 300},
     ]
-    assert "2 entries" in cuecard("cache", "show").out
+    assert "2 entries" in cuecard("tools", "cache", "show").out
 
 
 def test_prune_deletes_what_is_old_and_clear_everything(cuecard, cache):
-    assert json.loads(cuecard("cache", "prune", "--days", "30", "--json").out) == {"deleted": 1, "bytes": 100}
+    assert json.loads(cuecard("tools", "cache", "prune", "--days", "30", "--json").out) == {
+        "deleted": 1,
+        "bytes": 100,
+    }
     assert [file.name for file in (cache / "models").iterdir()] == [NEW]
-    assert "Deleted 2 entries" in cuecard("cache", "clear").out
+    assert "Deleted 2 entries" in cuecard("tools", "cache", "clear").out
     assert not list((cache / "stream").iterdir())
-    assert "It is empty" in cuecard("cache", "show").out
+    assert "It is empty" in cuecard("tools", "cache", "show").out
 
 
 def test_what_another_audit_is_writing_stays(cuecard, cache):
     with locked(cache / "stream" / ENTRY):
-        assert json.loads(cuecard("cache", "clear", "--json").out)["deleted"] == 2
+        assert json.loads(cuecard("tools", "cache", "clear", "--json").out)["deleted"] == 2
     assert (cache / "stream" / ENTRY / "survey" / "rows").exists()
 
 
 def test_an_empty_cache_says_so(cuecard, tmp_path, monkeypatch):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "none"))
-    assert "It is empty" in cuecard("cache", "show").out
-    assert cuecard("cache", "clear").code == 0
+    assert "It is empty" in cuecard("tools", "cache", "show").out
+    assert cuecard("tools", "cache", "clear").code == 0
 
 
 def test_files_that_are_not_ours_stay(cuecard, cache):
@@ -67,6 +70,6 @@ def test_files_that_are_not_ours_stay(cuecard, cache):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("mine")
     (cache / "models" / ".cuecard-1a2b3c4d.npz").write_text("staged by a run that was killed")
-    assert json.loads(cuecard("cache", "clear", "--json").out)["deleted"] == 4
+    assert json.loads(cuecard("tools", "cache", "clear", "--json").out)["deleted"] == 4
     assert all(file.exists() for file in mine)
     assert [one.name for one in (cache / "models").iterdir()] == ["my-model"]

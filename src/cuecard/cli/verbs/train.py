@@ -197,7 +197,7 @@ def _debias(method: str | None, expert: str | None, strength: float | None) -> D
 
 
 def _check_weights(weights: str | None, weights_from: Path | None) -> None:
-    """Raise if `--weights` is a file: earlier versions took one where a column is expected."""
+    """Raise if `--weights` is a file where the name of a column is expected."""
     from cuecard.errors import UsageError
 
     if weights and not weights_from and (Path(weights).suffix or Path(weights).is_file()):

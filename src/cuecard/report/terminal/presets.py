@@ -19,7 +19,9 @@ def preset_list(presets: Sequence[Preset]) -> RenderableType:
         table.add_column(column)
     for preset in presets:
         table.add_row(preset.name, preset.task, preset.description, ", ".join(preset.papers))
-    hint = Text("Use one with `cuecard audit preset:NAME@PATH`, see it in full with `cuecard datasets NAME`.")
+    hint = Text(
+        "Use one with `cuecard audit preset:NAME@PATH`, see it in full with `cuecard tools datasets NAME`."
+    )
     return Group(table, hint)
 
 

@@ -12,7 +12,7 @@ import pytest
 from cuecard.audits.clusters.external_clusters import external_clusters
 from cuecard.errors import InputError
 from cuecard.report.charts.audits.cluster_map import cluster_map
-from cuecard.report.given_clusters import write_cluster_map
+from cuecard_papers.peco import write_cluster_map
 
 
 def small() -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from cuecard.reproduce.selection_means import means_over_seeds
+from cuecard_papers.selection import means_over_seeds
 
 
 def test_every_row_is_a_mean_over_seeds():

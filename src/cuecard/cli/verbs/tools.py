@@ -1,4 +1,4 @@
-"""`cuecard cache`: what is kept on disk to be used again, how much it is, and deleting it."""
+"""`cuecard tools`: the cache on disk, and the dataset presets."""
 
 from __future__ import annotations
 
@@ -6,18 +6,55 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.help import Verb
+from cuecard.cli.help import Verb, Verbs
 from cuecard.cli.options.groups import grouped, option
 from cuecard.cli.options.shared import Output
 
 app = typer.Typer(
-    help="Show or delete what is kept on disk to be used again.",
+    cls=Verbs,
+    help="Show or delete the cache; list the dataset presets.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
+cache = typer.Typer(
+    help="Show or delete the cache on disk.", no_args_is_help=True, rich_markup_mode="markdown"
+)
+app.add_typer(cache, name="cache")
+DATASETS_EXAMPLES = """
+Examples:
+
+`cuecard tools datasets`
+
+`cuecard tools datasets snli`
+"""
 
 
-@app.command(cls=Verb, epilog="Examples:\n\n`cuecard cache show`")
+@app.command("datasets", epilog=DATASETS_EXAMPLES, cls=Verb)
+@grouped
+def datasets(
+    output: Output,
+    name: Annotated[str | None, typer.Argument(help="Show one preset in full.", show_default=False)] = None,
+) -> None:
+    """List the dataset presets."""
+    from cuecard.data import get_preset, list_presets
+
+    presets = [get_preset(name)] if name else list_presets()
+    if output.json:
+        from dataclasses import asdict
+        from json import dumps
+
+        typer.echo(dumps([asdict(preset) for preset in presets], indent=2, ensure_ascii=False))
+        return
+    if output.quiet:
+        return
+    from rich.console import Console
+
+    from cuecard.report import preset_detail, preset_list
+
+    Console().print(preset_detail(presets[0]) if name else preset_list(presets))
+
+
+@cache.command(cls=Verb, epilog="Examples:\n\n`cuecard tools cache show`")
 @grouped
 def show(output: Output) -> None:
     """Show the folder of the cache, and what is in it."""
@@ -42,7 +79,7 @@ def show(output: Output) -> None:
         typer.echo("  It is empty.")
 
 
-@app.command(cls=Verb, epilog="Examples:\n\n`cuecard cache prune --days 30`")
+@cache.command(cls=Verb, epilog="Examples:\n\n`cuecard tools cache prune --days 30`")
 @grouped
 def prune(
     output: Output,
@@ -54,7 +91,7 @@ def prune(
     _delete(output, days)
 
 
-@app.command(cls=Verb, epilog="Examples:\n\n`cuecard cache clear`")
+@cache.command(cls=Verb, epilog="Examples:\n\n`cuecard tools cache clear`")
 @grouped
 def clear(output: Output) -> None:
     """Delete everything in the cache."""

@@ -126,7 +126,7 @@ def read_paper(name: str) -> Paper:
     """Return what one of the papers prints, and how it is regenerated."""
     if name not in PAPERS:
         raise unknown_name("paper", name, list(PAPERS))
-    file = files("cuecard.reproduce.papers") / f"{name}.toml"
+    file = files("cuecard_papers") / "printed" / f"{name}.toml"
     document = tomllib.loads(file.read_text(encoding="utf-8"))
     paper: Paper = checked(Paper, {"name": name, **document}, file.name, "mend the file")
     return paper

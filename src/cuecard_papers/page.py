@@ -13,9 +13,9 @@ from cuecard.report.comparison.view import ComparisonChapter, PagePart
 from cuecard.report.html.comparison_page import chapters_html
 from cuecard.report.markdown import escape
 from cuecard.report.view import Column, KeyFigure, SectionView, TableView
-from cuecard.reproduce.papers.judging import Reading, Reproduction, summarised
 from cuecard.wording import display_text
 from cuecard.writing import write_text
+from cuecard_papers.judging import Reading, Reproduction, summarised
 
 #: A difference is what a reader looks for first.
 _TONES = {"different": "yellow", "reproduced": "green", "within CI": "cyan"}
@@ -30,7 +30,7 @@ def write_reproductions(reproductions: Sequence[Reproduction], path: str | Path)
         text = "\n".join(reproduction_markdown(one) for one in reproductions)
     else:
         chapters = [_chapter(one) for one in reproductions]
-        text = chapters_html(chapters, "The papers and CueCard", "cuecard reproduce paper --json")
+        text = chapters_html(chapters, "The papers and CueCard", "cuecard papers reproduce --json")
     write_text(path, text, errors="replace")
     return path
 

@@ -21,15 +21,23 @@ from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.models.text_model import TextModel
 from cuecard.probes import DebiasedEvaluation, Predictions, check_test
 from cuecard.remedies import NeutralWeights
-from cuecard.reproduce.frontier_correction import FrontierCorrector, beside_train
-from cuecard.reproduce.frontier_schemes import DEFAULT, ENSEMBLE, NEUTRAL, PLAIN, Scheme
-from cuecard.reproduce.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
-from cuecard.reproduce.other_premises import drawn_parts, own_bias
-from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights, majority_share
 from cuecard.run.correcting import dev_as_test
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed, percent, plural
+from cuecard_papers.frontier_schemes import (
+    DEFAULT,
+    ENSEMBLE,
+    NEUTRAL,
+    PLAIN,
+    FrontierCorrector,
+    Scheme,
+    beside_train,
+    drawn_parts,
+    own_bias,
+)
+from cuecard_papers.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
+from cuecard_papers.stubborn import WEIGHTS, balanced_weights, majority_share
 
 ACCURACY = MeasureKind("accuracy.{model}.{method}", "accuracy of {model}, {method}", "share", "lower")
 GAP = MeasureKind(

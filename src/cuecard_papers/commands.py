@@ -1,4 +1,4 @@
-"""`cuecard reproduce PAPER`: the papers' experiments as one command each, on any dataset."""
+"""`cuecard papers`: the papers' experiments as one command each, on any dataset, and their tables and figures."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
     CardOutput,
+    ChartOption,
     MatchOption,
     MaxWeightOption,
     NoCacheOption,
@@ -35,22 +36,9 @@ if TYPE_CHECKING:
     from cuecard.data import Instances
 
 
-class Papers(Verbs):
-    """The papers' experiments; a paper's name with a folder of datasets means all of its tables and figures."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read `icq --data DIR` as `paper icq --data DIR`."""
-        folder = any(word == "--data" or word.startswith("--data=") for word in args)
-        if args and args[0] != "paper" and (folder or args[0] not in self.commands):
-            from cuecard.reproduce.papers import PAPERS
-
-            args = ["paper", *args] if args[0] in PAPERS else args
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=Papers,
-    help="Repeat a paper's experiment on your own data.",
+    cls=Verbs,
+    help="Repeat a paper's experiment on your own data, or its tables and figures.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -58,28 +46,37 @@ app = typer.Typer(
 STUBBORN_EXAMPLES = """
 Examples:
 
-`cuecard reproduce stubborn train.parquet --test test.parquet --model fasttext,bilstm --seeds 3 --out stubborn`
+`cuecard papers stubborn train.parquet --test test.parquet --model fasttext,bilstm --seeds 3 --out stubborn`
 
-`cuecard reproduce stubborn train.parquet --dev dev.parquet --test test.parquet --debias all --out frontier`
+`cuecard papers stubborn train.parquet --dev dev.parquet --test test.parquet --debias all --out frontier`
 """
-PAPER_EXAMPLES = """
+REPRODUCE_EXAMPLES = """
 Examples:
 
-`cuecard reproduce icq --data data --out out/papers`
+`cuecard papers reproduce icq --data data --out out/papers`
 
-`cuecard reproduce paper all --data data --slow --out out/papers --page papers.html`
+`cuecard papers reproduce all --data data --slow --out out/papers --page papers.html`
 """
 THEOREM_EXAMPLES = """
 Example:
 
-`cuecard reproduce theorem --repetitions 600`
+`cuecard papers theorem --repetitions 600`
 """
 SELECTION_EXAMPLES = """
 Example:
 
-`cuecard reproduce selection quora_train.tsv --test quora_test.tsv --also msrp.parquet --out selection`
+`cuecard papers selection quora_train.tsv --test quora_test.tsv --also msrp.parquet --out selection`
 """
 
+PECO_EXAMPLES = """
+Examples:
+
+`cuecard papers peco clusters.csv`
+
+`cuecard papers peco points.csv --columns cluster=clid --labels 0=entailment,1=neutral --chart map.html`
+"""
+#: Columns that `peco` reads.
+ROLES = ("label", "cluster", "x", "y", "text")
 
 AlsoOption = Annotated[
     list[str] | None,
@@ -130,7 +127,7 @@ class Experiment(Dataset):
     def conduct(self, experiment: Any, output: CardOutput, *, dev: str | None = None) -> None:
         """Run an experiment and show its card."""
         from cuecard.cli.progress import training_bar
-        from cuecard.run import experiment as run_experiment
+        from cuecard_papers import experiment as run_experiment
 
         self.check(output)
         told = replace(experiment, tell=lambda title: training_bar(title, silent=output.silent))
@@ -207,7 +204,7 @@ def stubborn(
     Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
     """
     from cuecard.errors import UsageError
-    from cuecard.reproduce import FrontierExperiment, StubbornExperiment
+    from cuecard_papers import FrontierExperiment, StubbornExperiment
 
     if debias is not None:
         if schemes or min_count:
@@ -252,7 +249,7 @@ def selection(
 
     Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
     """
-    from cuecard.reproduce import SelectionExperiment
+    from cuecard_papers import SelectionExperiment
 
     options.check(output, also or ())
     experiment = SelectionExperiment(
@@ -271,7 +268,7 @@ def theorem(
     """Check by simulation that leakage-neutral weights estimate accuracy without the leak (Selection, Theorem 1)."""
     from dataclasses import asdict
 
-    from cuecard.reproduce.theorem import theorem_by_simulation
+    from cuecard_papers.selection import theorem_by_simulation
 
     check = theorem_by_simulation(repetitions=repetitions, seed=seed)
     if output.json:
@@ -287,9 +284,9 @@ def theorem(
     )
 
 
-@app.command("paper", epilog=PAPER_EXAMPLES, cls=Verb)
+@app.command("reproduce", epilog=REPRODUCE_EXAMPLES, cls=Verb)
 @grouped
-def paper(
+def reproduce(
     output: Output,
     name: Annotated[
         str, typer.Argument(metavar="PAPER", help="icq, stubborn, selection, peco, or all of them: all.")
@@ -311,9 +308,9 @@ def paper(
 ) -> None:
     """Regenerate the tables and figures of a paper, and set them beside the printed numbers."""
     from cuecard.errors import UsageError
-    from cuecard.reproduce.papers import PAPERS, reproduce_paper, write_reproductions
-    from cuecard.reproduce.papers.page import render_reproduction, reproductions_json
     from cuecard.writing import check_file, check_folder
+    from cuecard_papers import PAPERS, reproduce_paper, write_reproductions
+    from cuecard_papers.page import render_reproduction, reproductions_json
 
     if page is not None:
         if page.suffix not in (".html", ".md", ".json"):
@@ -336,3 +333,88 @@ def paper(
 
         for one in results:
             render_reproduction(one, Console())
+
+
+@app.command("peco", epilog=PECO_EXAMPLES, cls=Verb)
+@grouped
+def peco(
+    output: Output,
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="One row per sentence with label and cluster; x and y for a map; text for words. "
+            "Format .csv, .parquet or .jsonl.",
+            parser=path,
+        ),
+    ],
+    columns: Annotated[
+        str | None, option("--columns", "ROLE=COLUMN,…", f"Columns by role: {', '.join(ROLES)}.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        option("--labels", "VALUE=NAME,…", "Names for label values, such as 0=entailment,1=neutral."),
+    ] = None,
+    chart: ChartOption = None,
+    permutations: Annotated[
+        int, option("--permutations", "N", "Number of shuffles of the labels.", min=1)
+    ] = 200,
+    seed: SeedOption = 0,
+) -> None:
+    """Score clusters of your own: how far do their labels diverge from those of the whole dataset, beyond chance?"""
+    from cuecard.audits.clusters.external_clusters import external_clusters, read_table
+    from cuecard.data import parse_labels
+    from cuecard.report.html.chart_path import check_chart
+
+    chosen = _roles(columns)
+    if chart is not None:
+        check_chart(chart, inputs=[table])
+    frame = read_table(
+        table,
+        [chosen.get(role, role) for role in ("label", "cluster")],
+        "clusters",
+        hint=" Name them with --columns label=COLUMN,cluster=COLUMN.",
+    )
+    named = frame.select(
+        frame[chosen.get(role, role)].alias(role) for role in ROLES if chosen.get(role, role) in frame.columns
+    )
+    scored = external_clusters(
+        named,
+        label_names=parse_labels(labels) if labels else None,
+        permutations=permutations,
+        seed=seed,
+    )
+    drawn = None
+    if chart is not None:
+        from cuecard_papers.peco import write_cluster_map
+
+        drawn = f"Map: {write_cluster_map(scored, chart, title=table.stem)}"
+    if output.json:
+        from json import dumps
+
+        shown = {"scores": scored.scores.to_dicts(), "clusters": scored.clusters.to_dicts()}
+        typer.echo(dumps(shown, indent=2, ensure_ascii=False))
+        if drawn:
+            typer.echo(drawn, err=True)
+        return
+    from rich.console import Console
+
+    from cuecard_papers.peco import render_given_clusters
+
+    if output.quiet:
+        return
+    render_given_clusters(scored, Console())
+    if drawn:
+        typer.echo(drawn)
+
+
+def _roles(columns: str | None) -> dict[str, str]:
+    """Return the column of every role that the user named."""
+    from cuecard.data import parse_columns
+    from cuecard.registry import unknown_name
+
+    chosen = parse_columns(columns) if columns else {}
+    for role in chosen:
+        if role not in ROLES:
+            raise unknown_name("role", role, list(ROLES))
+    return chosen

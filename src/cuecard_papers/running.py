@@ -14,9 +14,9 @@ from typing import Any
 from cuecard._processes import PYTHON
 from cuecard.card.files import CARD_FILE, load_card
 from cuecard.errors import InputError
-from cuecard.reproduce.papers.judging import Output, Reproduction, Timing, Unavailable, judged
-from cuecard.reproduce.papers.specification import Run, read_paper
 from cuecard.writing import write_text
+from cuecard_papers.judging import Output, Reproduction, Timing, Unavailable, judged
+from cuecard_papers.specification import Run, read_paper
 
 #: Where the authors' own files are, beside the folder of datasets.
 AUTHORS = "oracles"

@@ -28,7 +28,7 @@ def files(tmp_path):
 
 def reproduce(files, paper, *more):
     return (
-        "reproduce",
+        "papers",
         paper,
         files / "train.parquet",
         "--test",
@@ -88,7 +88,7 @@ def test_weights_that_choices_cannot_have_are_said_to_be_left_out(cuecard, tmp_p
         "uniform,paper,words",
     )
     ran = cuecard(
-        "reproduce", "stubborn", tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", *more, "--out",
+        "papers", "stubborn", tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", *more, "--out",
         tmp_path / "out",
     )  # fmt: skip
     assert ran.code == 0, ran.err
@@ -193,16 +193,6 @@ def test_bad_usage_is_one_sentence(cuecard, files, paper, more, said):
     assert not (files / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["icq", "stubborn"])
-def test_the_name_of_a_paper_and_a_folder_of_datasets_mean_its_tables(cuecard, tmp_path, name):
-    (tmp_path / "data").mkdir()
-    ran = cuecard("reproduce", name, "--data", tmp_path / "data", "--out", tmp_path / "cards", "--json")
-    assert ran.code == 0, ran.err
-    (paper,) = json.loads(ran.out)
-    assert paper["paper"] == name
-    assert {item["outcome"] for item in paper["results"]} <= {"not possible", "not run"}
-
-
 def test_another_set_with_other_labels_is_refused(cuecard, files):
     pairs(50, 3).with_columns(label=pl.col("label").replace({"no": "never"})).write_parquet(
         files / "odd.parquet"
@@ -244,7 +234,7 @@ def test_a_subset_too_small_to_learn_from_is_refused(cuecard, files):
 
 
 def test_a_model_no_better_than_the_commonest_answer_is_no_success_of_the_weights():
-    from cuecard.reproduce.stubborn import _findings
+    from cuecard_papers.stubborn import _findings
 
     row = {
         "model": "m", "weights": "words", "seeds": 1, "accuracy": 0.46, "difference": 0.01, "log10_p": -0.1,

@@ -1,4 +1,4 @@
-"""`cuecard peco`, and the cluster options of `cuecard audit`."""
+"""`cuecard papers peco`, and the cluster options of `cuecard audit`."""
 
 import json
 
@@ -28,7 +28,15 @@ def points(tmp_path):
 def test_scores_are_printed_and_the_map_is_written(cuecard, points, tmp_path):
     chart = tmp_path / "out" / "map.html"
     done = cuecard(
-        "peco", points, "--columns", "label=y_true,cluster=clid", "--labels", "0=no,1=yes", "--chart", chart
+        "papers",
+        "peco",
+        points,
+        "--columns",
+        "label=y_true,cluster=clid",
+        "--labels",
+        "0=no,1=yes",
+        "--chart",
+        chart,
     )
     assert done.code == 0
     assert "as released" in done.out
@@ -38,7 +46,7 @@ def test_scores_are_printed_and_the_map_is_written(cuecard, points, tmp_path):
 
 
 def test_json_holds_scores_and_clusters(cuecard, points):
-    done = cuecard("peco", points, "--columns", "label=y_true,cluster=clid", "--json")
+    done = cuecard("papers", "peco", points, "--columns", "label=y_true,cluster=clid", "--json")
     found = json.loads(done.out)
     assert {(row["divergence"], row["mode"]) for row in found["scores"]} == {
         ("l2", "exact"), ("l2", "released"), ("kl", "exact"), ("kl", "released"), ("l2_mean", "exact"),
@@ -55,13 +63,13 @@ def test_json_holds_scores_and_clusters(cuecard, points):
     ],
 )
 def test_a_wrong_call_is_one_sentence_and_exit_code_2(cuecard, points, arguments, complaint):
-    done = cuecard("peco", points, *arguments)
+    done = cuecard("papers", "peco", points, *arguments)
     assert done.code == 2
     assert complaint in done.err.replace("\n", " ")
 
 
 def test_a_missing_file_is_said_to_be_missing(cuecard, tmp_path):
-    done = cuecard("peco", tmp_path / "none.csv")
+    done = cuecard("papers", "peco", tmp_path / "none.csv")
     assert done.code == 2
     assert "expected a file of clusters" in done.err.replace("\n", " ")
 

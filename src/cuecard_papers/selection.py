@@ -1,4 +1,4 @@
-"""Selection's experiment: biased and debiased training, each evaluated as it stands and under weights (5.2 to 5.4)."""
+"""Selection's experiment: biased and debiased training, each evaluated with and without weights, and its Theorem 1."""
 
 from __future__ import annotations
 
@@ -18,10 +18,61 @@ from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeights
-from cuecard.reproduce.selection_means import BIASED, DEBIASED, means_over_seeds
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.paired import paired_comparison
+from cuecard.stats.weighted import weighted_share
 from cuecard.wording import percent
+
+BIASED, DEBIASED = "biased", "debiased"
+
+
+def means_over_seeds(
+    evaluation: pl.DataFrame, across: pl.DataFrame, identical: pl.DataFrame, weights: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Return accuracy without and with weights, on identical pairs and on every other dataset.
+
+    `rise` is by how much the mean score of identical pairs is higher for sentences that occur more than once than for
+    those that occur once (Figures 5 and 6).
+
+    Args:
+        evaluation: accuracy and weighted_accuracy of the majority and of every model.
+        across: biased_accuracy and debiased_accuracy of every seed and dataset, the test set first.
+        identical: model, frequency and score of every identical pair.
+        weights: the summary of leakage-neutral weights.
+    """
+    leakage = weights["leakage_accuracy"]
+    plain, weighted = (leakage[when]["accuracy"] for when in ("unweighted", "weighted"))
+    rows: list[dict[str, Any]] = [
+        {"model": "majority", **evaluation.filter(model="majority").select(*_ACCURACIES).row(0, named=True)},
+        {"model": "leakage", **dict(zip(_ACCURACIES, (plain, weighted), strict=True))},
+    ]
+    others = across["dataset"].unique(maintain_order=True).to_list()[1:]
+    for training in (BIASED, DEBIASED):
+        of_training = pl.col("model").str.starts_with(training)
+        scores = identical.filter(of_training)
+        frequent = pl.col("frequency") > 1
+        rows.append(
+            {
+                "model": training,
+                **evaluation.filter(of_training).select(pl.col(*_ACCURACIES).mean()).row(0, named=True),
+                "identical": scores.select((pl.col("score") >= 0.5).mean()).item(),
+                "rise": _difference(
+                    scores.filter(frequent)["score"].mean(), scores.filter(~frequent)["score"].mean()
+                ),
+                **{name: across.filter(dataset=name)[f"{training}_accuracy"].mean() for name in others},
+            }
+        )
+    means = pl.DataFrame(rows, infer_schema_length=None)
+    biased_rise = rows[2]["rise"]
+    return means.with_columns(less_rise=biased_rise - pl.col("rise"))
+
+
+_ACCURACIES = ("accuracy", "weighted_accuracy")
+
+
+def _difference(first: Any, second: Any) -> float | None:
+    return None if first is None or second is None else float(first - second)
+
 
 #: Labels that say two sentences mean the same, the surest first.
 MATCHES = (
@@ -245,3 +296,61 @@ def _finding(model: str, evaluation: pl.DataFrame, across: pl.DataFrame) -> Find
         "selection", "info", f"{model}: effect of leakage-neutral weights", text, first["weighted_accuracy"],
         first["weighted_low"], first["weighted_high"], evaluation["weighted_accuracy"][0], first["n"], key=model,
     )  # fmt: skip
+
+
+#: P(S = 1 | l), the chance that a draw of leakage 1, 2, 3 or 4 is wanted with label 1.
+INTENTION: Floats = np.array([0.15, 0.3, 0.7, 0.85])
+#: Accuracy of the simulated model where the leakage points to the label, and where it does not.
+RIGHT = (0.9, 0.6)
+#: Its accuracy in the neutral world, where both are equally frequent.
+TRUTH = sum(RIGHT) / 2
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Draws that the intention rule keeps: label, leakage, whether the model is right, and P(S = 1 | l)."""
+
+    label: Ints
+    leak: Ints
+    right: Bools
+    intention: Floats
+
+
+@dataclass(frozen=True)
+class TheoremCheck:
+    """Mean accuracies over the repetitions, and how often the 95 % CI covers the accuracy of the neutral world."""
+
+    truth: float
+    weighted: float
+    unweighted: float
+    weighted_coverage: float
+    unweighted_coverage: float
+    repetitions: int
+
+
+def select(n: int, rng: np.random.Generator) -> Selected:
+    """Draw labels and leakage independently, and keep a draw if the wanted label S is its label Y."""
+    label = (rng.random(n) < 0.5).astype(np.int64)
+    leak = rng.integers(1, len(INTENTION) + 1, n)
+    points_to_label = (leak > len(INTENTION) / 2) == (label == 1)
+    right = rng.random(n) < np.where(points_to_label, *RIGHT)
+    intention = INTENTION[leak - 1]
+    kept = (rng.random(n) < intention) == (label == 1)
+    return Selected(label[kept], leak[kept], right[kept], intention[kept])
+
+
+def theorem_by_simulation(*, repetitions: int = 600, n: int = 1200, seed: int = 0) -> TheoremCheck:
+    """Return what accuracy with the weights 1 / P(S = y | l) estimates, and what it estimates without them."""
+    rng = np.random.default_rng(seed)
+    shares, covered = np.zeros((2, repetitions)), np.zeros((2, repetitions))
+    for i in range(repetitions):
+        drawn = select(n, rng)
+        weights = 1 / np.where(drawn.label == 1, drawn.intention, 1 - drawn.intention)
+        for j, used in enumerate((weights, np.ones(len(weights)))):
+            score = weighted_share(drawn.right, used)
+            shares[j, i], covered[j, i] = score.share, score.low <= TRUTH <= score.high
+    weighted, unweighted = shares.mean(axis=1)
+    in_weighted, in_unweighted = covered.mean(axis=1)
+    return TheoremCheck(
+        TRUTH, float(weighted), float(unweighted), float(in_weighted), float(in_unweighted), repetitions
+    )

@@ -18,8 +18,8 @@ from cuecard.card.card import Card
 from cuecard.card.measures import value_of
 from cuecard.errors import InputError
 from cuecard.report.sections import section_view
-from cuecard.reproduce.papers.specification import Cell, Correlation, Item, Paper, WordList
 from cuecard.wording import plural
+from cuecard_papers.specification import Cell, Correlation, Item, Paper, WordList
 
 #: reproduced: every number agrees, or the chart is drawn; within CI: some numbers differ, but all lie in our intervals,
 #: which may be wide; partial: the data is part of the paper's, so that the numbers are shown and not judged; not run:

@@ -8,9 +8,15 @@ import pytest
 
 import cuecard as cc
 from cuecard.errors import UsageError
-from cuecard.reproduce.frontier_schemes import FrontierCorrection, Scheme
-from cuecard.reproduce.other_premises import DRAWS, drawn_parts, own_bias, with_other_premises
 from cuecard.stats.correction import without_expert
+from cuecard_papers.frontier_schemes import (
+    DRAWS,
+    FrontierCorrection,
+    Scheme,
+    drawn_parts,
+    own_bias,
+    with_other_premises,
+)
 from small_sets import choice_instances, pair_instances
 
 

@@ -17,7 +17,7 @@ def experiment(
 
     Args:
         data: what `cuecard.load` returned, or a function that returns it.
-        analysis: the experiment, such as `cuecard.reproduce.StubbornExperiment`.
+        analysis: the experiment, such as `cuecard_papers.StubbornExperiment`.
         subset: number of random training examples to train on.
         seed: seed of the subset.
         command: what the user typed, for the card's provenance.

@@ -8,10 +8,10 @@ import cuecard as cc
 from cuecard.card import load_card
 from cuecard.data.demo import demo_choice, write_demo
 from cuecard.errors import CueCardError
-from cuecard.reproduce import FrontierExperiment
-from cuecard.reproduce.frontier import ABOUT, _findings, closed
-from cuecard.reproduce.frontier_schemes import CORRECTIONS, FrontierCorrection, Scheme
-from cuecard.reproduce.frontier_tests import transfer_accuracy, with_labels_of
+from cuecard_papers import FrontierExperiment
+from cuecard_papers.frontier import ABOUT, _findings, closed
+from cuecard_papers.frontier_schemes import CORRECTIONS, FrontierCorrection, Scheme
+from cuecard_papers.frontier_tests import transfer_accuracy, with_labels_of
 from small_sets import pair_instances
 
 LABELS, WORDS, SAYS = ("no", "yes"), ("nobody", "outdoors"), ("lacks", "agrees")
@@ -45,7 +45,7 @@ def files(tmp_path_factory):
 
 def command(files, *more):
     paths = (files / "train.parquet", "--dev", files / "dev.parquet", "--test", files / "test.parquet")
-    return ("reproduce", "stubborn", *paths, "--per-label", 2, "--set", "epochs=3", *more)
+    return ("papers", "stubborn", *paths, "--per-label", 2, "--set", "epochs=3", *more)
 
 
 def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, monkeypatch):
@@ -220,6 +220,6 @@ def test_options_that_do_not_fit_are_refused(cuecard, files, tmp_path, more, sen
 
 def test_the_frontier_needs_a_dev_split(cuecard, files):
     paths = (files / "train.parquet", "--test", files / "test.parquet")
-    ran = cuecard("reproduce", "stubborn", *paths, "--debias", "plain", "--per-label", 2)
+    ran = cuecard("papers", "stubborn", *paths, "--debias", "plain", "--per-label", 2)
     assert ran.code == 2
     assert "give it with --dev" in ran.err
