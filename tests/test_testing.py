@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cuecard.card import save_card
-from cuecard.card.policy import parse_policy
+from cuecard.card.policy_files import parse_policy
 from cuecard.testing import assert_policy
 from policy_cards import card_with, excess
 

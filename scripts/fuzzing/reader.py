@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from cuecard.card import Card, load_card, save_card
-from cuecard.card.policy import parse_policy
+from cuecard.card.policy_files import parse_policy
 from cuecard.data import Instances, load, scan
 from cuecard.errors import CueCardError
 from cuecard.probes import read_predictions

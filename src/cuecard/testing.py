@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cuecard.card import Card
-    from cuecard.card.policy import Check, Policy
+    from cuecard.card.judging import Check
+    from cuecard.card.policy import Policy
     from cuecard.data import Instances
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Measure
-from cuecard.card.card import Card
-from cuecard.card.measures import value_of
+from cuecard.card.card import Card, value_of
 from cuecard.errors import InputError
 from cuecard.report.sections import section_view
 from cuecard.wording import plural

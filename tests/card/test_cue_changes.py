@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cuecard.card import compare
 from cuecard.card.card import SplitInfo
-from cuecard.card.cue_changes import cue_changes
+from cuecard.card.changes import cue_changes
 from cuecard.report import render_comparison
 from cuecard.stats.intervals import wilson
 from policy_cards import card_with

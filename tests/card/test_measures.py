@@ -8,7 +8,7 @@ from rich.console import Console
 import cuecard as cc
 from cuecard.analysis import Measure
 from cuecard.card import Section, compare
-from cuecard.card.measures import shortcuts, slices
+from cuecard.card.card import shortcuts, slices
 from cuecard.data.demo import demo_nli, demo_predictions
 from cuecard.errors import UsageError
 from cuecard.report import render_comparison

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cuecard.analysis import Measure
 from cuecard.card import compare
-from cuecard.card.movement import judged_measures
+from cuecard.card.changes import judged_measures
 from cuecard.report import render_comparison
 from cuecard.stats.intervals import wilson
 from cuecard.stats.multiple_testing import holm

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.card.measures import value_of
+from cuecard.card.card import value_of
 from cuecard.data import Examples
 from cuecard.remedies import stress_set
 from cuecard.report.headline.model_verdict import model_headline

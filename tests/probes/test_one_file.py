@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.card.measures import slices
+from cuecard.card.card import slices
 from cuecard.data import Examples
 from cuecard.errors import InputError
 from cuecard.probes.predictions import read_many_predictions, read_one_file

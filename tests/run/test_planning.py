@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import cuecard as cc
-from cuecard.card.policy import judge_card, parse_policy
+from cuecard.card.judging import judge_card
+from cuecard.card.policy_files import parse_policy
 from cuecard.data.demo import demo_nli
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError

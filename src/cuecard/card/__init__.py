@@ -1,20 +1,20 @@
 """The result: the card, its files and its schema."""
 
 from cuecard.card.board import Board, board
-from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
-from cuecard.card.cue_changes import CueChange
+from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo, join_cards
+from cuecard.card.changes import CueChange
 from cuecard.card.diff import Change, Comparison, compare
 from cuecard.card.files import (
     CARD_FILES,
     card_folders,
+    card_schema,
     load_card,
     save_card,
     save_report,
+    schema_text,
     staged_card,
     stale_report,
 )
-from cuecard.card.joining import join_cards
-from cuecard.card.schema import card_schema, schema_text
 
 __all__ = [
     "CARD_FILES",

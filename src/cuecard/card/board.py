@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Measure, Unit, severity_of
-from cuecard.card.card import Card
-from cuecard.card.measures import largest_shortcut, states
+from cuecard.card.card import Card, largest_shortcut, states
 from cuecard.errors import UsageError
 from cuecard.wording import listed
 

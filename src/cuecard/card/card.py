@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +10,20 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from cuecard.analysis import About, Counted, Finding, Measure, Role, Severity, Status, Unit
+from cuecard.analysis import (
+    SEVERITIES,
+    About,
+    Counted,
+    Finding,
+    Measure,
+    Role,
+    Severity,
+    Status,
+    Unit,
+    most_serious_first,
+    severity_of,
+)
+from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 from cuecard.wording import plural
 
@@ -285,3 +298,97 @@ class Card(BaseModel):
         if name not in self.sections:
             raise unknown_name("section", name, list(self.sections))
         return self.sections[name]
+
+
+_KEYS = ["example_id", "split"]
+
+
+def join_cards(cards: Sequence[Card], *, command: str = "") -> Card:
+    """Return one card with the sections, findings and tables of several about the same data.
+
+    What is on more than one card is taken from the first; columns about examples are put side by side.
+    """
+    if len({card.dataset.fingerprint for card in cards}) != 1:
+        raise UsageError("Only cards about the same data can be joined.")
+    sections = {name: section for card in reversed(cards) for name, section in card.sections.items()}
+    order = list(dict.fromkeys(name for card in cards for name in card.sections))
+    owner = {name: card for card in reversed(cards) for name in card.sections}
+    tables = {name: table for card in reversed(cards) for name, table in card.tables.items()}
+    tables["examples"] = _examples([card.tables["examples"] for card in cards])
+    first = cards[0]
+    joined = Card(
+        dataset=first.dataset,
+        findings=[f for card in cards for f in card.findings if owner.get(f.section, card) is card],
+        sections={name: sections[name].model_copy() for name in order},
+        provenance=Provenance(
+            created=first.provenance.created,
+            command=command or first.provenance.command,
+            versions=first.provenance.versions,
+            seconds={
+                name: value for card in reversed(cards) for name, value in card.provenance.seconds.items()
+            },
+        ),
+    )
+    joined.attach(tables)
+    return joined
+
+
+def _examples(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    whole = tables[0]
+    for table in tables[1:]:
+        new = [column for column in table.columns if column not in whole.columns]
+        if new:
+            whole = whole.join(table.select(*_KEYS, *new), on=_KEYS, how="left", maintain_order="left")
+    return whole
+
+
+def slices(card: Card, name: str) -> dict[str, Measure]:
+    """Return the measures named `name.SLICE` by their slice, such as those of every model by the model's name."""
+    prefix = f"{name}."
+    return {m.name.removeprefix(prefix): m for m in card.all_measures() if m.name.startswith(prefix)}
+
+
+def value_of(card: Card, name: str) -> float | None:
+    """Return the value of a measure, or None where the card does not have it."""
+    return next((m.value for m in card.all_measures() if m.name == name), None)
+
+
+def measures_about(card: Card, about: Sequence[About]) -> list[Measure]:
+    """Return the measures of sections that ran and are about one of these."""
+    return [
+        m
+        for section in card.sections.values()
+        if section.status == "done" and section.about in about
+        for m in section.measures
+    ]
+
+
+def shortcuts(card: Card, about: Sequence[About] = ("data",)) -> list[Measure]:
+    """Return the measures that give something away, the largest gain over chance first."""
+    giving = [m for m in measures_about(card, about) if m.gain > 0]
+    return sorted(giving, key=lambda m: -m.gain)
+
+
+def largest_shortcut(card: Card) -> Measure | None:
+    """Return the measure of the data that gives most away, if any does.
+
+    That is the accuracy with the largest gain over chance, or what the first finding is about that is more serious than
+    this gain: a model may rank answers well (AUC) and still always predict the most frequent label.
+    """
+    largest = next(iter(shortcuts(card)), None)
+    worst = SEVERITIES.index(severity_of(largest.gain) if largest else "info")
+    of_data = measures_about(card, ("data",))
+    for finding in most_serious_first(card.findings):
+        measured = finding.unit in ("score", "share") and finding.chance is not None
+        if measured and finding.coverage == 1.0 and not finding.cue and finding.role == "cue":
+            rank = SEVERITIES.index(finding.severity)
+            measure = next((m for m in of_data if states(finding, m)), None)
+            if rank < worst and measure is not None:
+                largest, worst = measure, rank
+    return largest
+
+
+def states(finding: FindingModel, measure: Measure) -> bool:
+    """Return whether a finding states this measure."""
+    stated = finding.section, finding.unit, finding.value
+    return stated == (measure.section, measure.unit, measure.value) and measure.worse == "higher"

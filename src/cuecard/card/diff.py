@@ -10,8 +10,7 @@ from typing import Any
 
 from cuecard.analysis import Unit
 from cuecard.card.card import Card, FindingModel
-from cuecard.card.cue_changes import CueChange, cue_changes
-from cuecard.card.movement import Movement, judged_measures
+from cuecard.card.changes import CueChange, Movement, cue_changes, judged_measures
 from cuecard.errors import UsageError
 
 #: Numbers that differ by less are the same.

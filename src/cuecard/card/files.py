@@ -1,22 +1,24 @@
-"""A card on disk: `card.json`, `tables/*.parquet` and `report.html`, all of one run or none."""
+"""A card on disk: `card.json`, `tables/*.parquet` and `report.html`, all of one run or none; and its JSON Schema."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import wraps
 from pathlib import Path, PurePosixPath
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import polars as pl
 
 from cuecard.card.card import SCHEMA_VERSION, Card
 from cuecard.card.migration import READABLE, migrated
-from cuecard.data.files.guard import guarded
+from cuecard.data.files.guard import guarded, reason
 from cuecard.data.files.paths import check_regular
 from cuecard.documents import checked, parse_json
-from cuecard.errors import InputError, printable
+from cuecard.errors import CueCardError, InputError, printable
 from cuecard.writing import Staged, Write, recover, staged_folder, write_together
 
 CARD_FILE = "card.json"
@@ -260,3 +262,44 @@ def stale_report(folder: Path, card: Card) -> Path | None:
 
 def _table(path: Path) -> pl.DataFrame:
     return guarded(lambda: pl.read_parquet(path), f"{path}: the table", _REMEDY)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def of_readable_card(show: Callable[Concatenate[Card, P], R]) -> Callable[Concatenate[Card, P], R]:
+    """Return a function of a card that raises an `InputError` where a card from a file cannot be shown.
+
+    Summaries and tables have no declared shape, because plug-ins write them, too. What fails on a card that was made
+    in this process is a bug and keeps its traceback.
+    """
+
+    @wraps(show)
+    def shown(card: Card, *args: P.args, **options: P.kwargs) -> R:
+        try:
+            return show(card, *args, **options)
+        except (CueCardError, OSError):
+            raise
+        except BaseException as error:
+            foreign = isinstance(error, Exception) or type(error).__name__ == "PanicException"
+            if not foreign or not card.read_from:
+                raise
+            said = f"{type(error).__name__}: {reason(error)}"
+            raise InputError(
+                f"{card.read_from}: the card cannot be shown ({said}); it is damaged or was edited: audit the data "
+                "again."
+            ) from error
+
+    return cast(Callable[Concatenate[Card, P], R], shown)
+
+
+def card_schema() -> dict[str, Any]:
+    """Return the JSON Schema that every `card.json` obeys."""
+    schema = Card.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "CueCard card"}
+
+
+def schema_text() -> str:
+    """Return the schema as it is published in the documentation."""
+    return json.dumps(card_schema(), indent=2, ensure_ascii=False) + "\n"

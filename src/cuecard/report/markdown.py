@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard import wording
 from cuecard.card.card import Card, EvidenceModel, FindingModel
-from cuecard.card.damage import of_readable_card
+from cuecard.card.files import of_readable_card
 from cuecard.report.findings import facts, looked_at, measured, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.texts import highlight, isolated

@@ -11,18 +11,9 @@ from typing import Any
 
 from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE, load_card
-from cuecard.card.policy import (
-    Check,
-    Policy,
-    Reference,
-    judge_card,
-    read_policy,
-    read_ratchet,
-    reference_of,
-    shrunk,
-    starter_policy,
-    write_ratchet,
-)
+from cuecard.card.judging import Check, judge_card
+from cuecard.card.policy import Policy, Reference, reference_of
+from cuecard.card.policy_files import read_policy, read_ratchet, shrunk, starter_policy, write_ratchet
 from cuecard.data import Source
 from cuecard.errors import InputError, UsageError
 from cuecard.run.auditing import audit

@@ -14,7 +14,9 @@ import polars as pl
 from cuecard.analysis import Measure
 from cuecard.audits import Cues, PartialInput
 from cuecard.card.card import Card
-from cuecard.card.policy import Allowance, Limit, Policy, Rule, Ruling, judge_card, read_policy
+from cuecard.card.judging import Ruling, judge_card
+from cuecard.card.policy import Allowance, Limit, Policy, Rule
+from cuecard.card.policy_files import read_policy
 from cuecard.data import Instances, Source
 from cuecard.data.examples import Floats, Ints
 from cuecard.errors import UsageError

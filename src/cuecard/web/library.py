@@ -13,9 +13,8 @@ from typing import Any
 
 from cuecard import wording
 from cuecard.analysis import SEVERITIES, Measure
-from cuecard.card.card import Card
+from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
-from cuecard.card.measures import largest_shortcut
 from cuecard.errors import InputError, UsageError
 from cuecard.report.headline.verdict import verdict
 from cuecard.web.settings import AppSettings

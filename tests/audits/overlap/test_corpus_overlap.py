@@ -15,7 +15,7 @@ import pytest
 import cuecard as cc
 from cuecard.audits.overlap.corpus import NgramIndex, chunks
 from cuecard.audits.overlap.published_order import read_orders
-from cuecard.card.measures import largest_shortcut
+from cuecard.card.card import largest_shortcut
 from cuecard.errors import CueCardError
 from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view

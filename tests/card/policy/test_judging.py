@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from cuecard.analysis import Measure
-from cuecard.card.policy import Reference, judge_card, parse_policy, reference_of, starter_policy
-from cuecard.card.policy.references import finding_measure
+from cuecard.card.judging import judge_card
+from cuecard.card.policy import Reference, finding_measure, reference_of
+from cuecard.card.policy_files import parse_policy, starter_policy
 from cuecard.errors import InputError
 from policy_cards import card_with, excess, finding
 

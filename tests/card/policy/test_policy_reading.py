@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from cuecard.card.policy import Limit, parse_policy, read_policy
+from cuecard.card.policy import Limit
+from cuecard.card.policy_files import parse_policy, read_policy
 from cuecard.errors import InputError
 
 

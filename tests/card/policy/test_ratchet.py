@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cuecard.card.policy import parse_policy, read_ratchet
+from cuecard.card.policy_files import parse_policy, read_ratchet
 from cuecard.errors import InputError
 from cuecard.run import check
 from policy_cards import card_with, excess, finding

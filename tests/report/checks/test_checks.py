@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cuecard.card.policy import Check, judge_card, parse_policy
+from cuecard.card.judging import Check, judge_card
+from cuecard.card.policy_files import parse_policy
 from cuecard.report.checks import check_markdown, github_annotations, junit_xml, sarif_log
 from cuecard.report.checks.terminal import render_check
 from policy_cards import card_with, excess, finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cuecard.cli import timings
-from cuecard.cli.help import DATA, FEATURES, MODELS
+from cuecard.cli.help import DATA, FEATURES
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
@@ -25,6 +25,7 @@ from cuecard.cli.options.shared import (
     names_of,
     typed_command,
 )
+from cuecard.models.text_model import MODELS
 
 if TYPE_CHECKING:
     from cuecard.data import Instances

@@ -8,8 +8,7 @@ from typing import Any
 import altair as alt
 
 from cuecard import wording
-from cuecard.card.cue_changes import CueChange
-from cuecard.card.movement import Movement
+from cuecard.card.changes import CueChange, Movement
 from cuecard.report.charts.drawing import inline, label_colour, label_shape, percent_axis
 from cuecard.wording import display_text
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
-from cuecard.card.policy import Check
+from cuecard.card.judging import Check
 from cuecard.errors import InputError
 from cuecard.report.checks.github import github_annotations
 from cuecard.report.checks.junit import junit_xml

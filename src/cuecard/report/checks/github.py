@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cuecard.card.policy import Check, Ruling
+from cuecard.card.judging import Check, Ruling
 from cuecard.report.checks.sentences import headline, sentence
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from cuecard.card.policy import Check, Ruling
+from cuecard.card.judging import Check, Ruling
 from cuecard.report.checks.sentences import sentence
 
 #: Characters that XML 1.0 cannot hold, not even escaped.

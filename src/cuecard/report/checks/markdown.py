@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cuecard.card.policy import Check
+from cuecard.card.judging import Check
 from cuecard.report.checks.sentences import headline, limits, measured, settling, severity
 from cuecard.report.markdown import code, escape, markdown_table
 

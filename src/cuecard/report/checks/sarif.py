@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cuecard._version import __version__
-from cuecard.card.policy import Check, Ruling
+from cuecard.card.judging import Check, Ruling
 from cuecard.report.checks.sentences import sentence
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

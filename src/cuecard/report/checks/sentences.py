@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cuecard import wording
 from cuecard.analysis import Unit
-from cuecard.card.policy import Check, Limit, Ruling
+from cuecard.card.judging import Check, Ruling
+from cuecard.card.policy import Limit
 from cuecard.wording import display_text, listed
 
 _SIGNS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "exactly"}

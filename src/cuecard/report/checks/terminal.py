@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from cuecard.card.policy import Check, Ruling
+from cuecard.card.judging import Check, Ruling
 from cuecard.report.checks.sentences import headline, sentence, severity
 from cuecard.stats.limits.limits import Verdict
 from cuecard.wording import display_text

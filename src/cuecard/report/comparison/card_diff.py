@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.analysis import Unit
-from cuecard.card.cue_changes import CueChange
+from cuecard.card.changes import CueChange
 from cuecard.card.diff import Change, Comparison
 from cuecard.features.cue_names import spoken_cue
 from cuecard.wording import display_text

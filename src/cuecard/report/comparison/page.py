@@ -11,8 +11,7 @@ import altair as alt
 from cuecard.audits.clusters.audit import EXCESS
 from cuecard.audits.clusters.audit import NAME as CLUSTERS
 from cuecard.audits.partial_input.measures import NAME as PARTIAL_INPUT
-from cuecard.card.card import Card
-from cuecard.card.measures import value_of
+from cuecard.card.card import Card, value_of
 from cuecard.errors import InputError
 from cuecard.report.charts.audits.cluster_map import HOW_TO_READ
 from cuecard.report.charts.comparison import (

@@ -8,8 +8,8 @@ from typing import Any
 
 from cuecard import wording
 from cuecard.analysis import Unit
+from cuecard.card.changes import Movement
 from cuecard.card.diff import Change, Comparison
-from cuecard.card.movement import Movement
 from cuecard.report.comparison.card_diff import change_text, merged_settings, value_text, verdict_of
 from cuecard.report.view import ChartView, Column, KeyFigure, SectionView, TableView, drawn
 from cuecard.wording import display_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from cuecard.card.card import Card
-from cuecard.card.measures import shortcuts
+from cuecard.card.card import Card, shortcuts
 from cuecard.errors import InputError
 from cuecard.report.exports.statements import caveats
 from cuecard.report.markdown import dataset_card_markdown

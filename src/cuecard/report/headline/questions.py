@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from cuecard import wording
 from cuecard.analysis import Measure, Severity, severity_of
-from cuecard.card.card import Card, FindingModel
-from cuecard.card.measures import largest_shortcut, measures_about, shortcuts, states
+from cuecard.card.card import Card, FindingModel, largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.headline.model_verdict import model_headline

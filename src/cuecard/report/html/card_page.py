@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from cuecard import wording
 from cuecard.card.card import Card, FindingModel, Section
-from cuecard.card.damage import of_readable_card
+from cuecard.card.files import of_readable_card
 from cuecard.report.findings import (
     facts,
     how_many_more,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment, StrictUndefined
 
 from cuecard.card.card import Card
-from cuecard.card.damage import of_readable_card
+from cuecard.card.files import of_readable_card
 from cuecard.report.findings import facts, how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.inlined import resource

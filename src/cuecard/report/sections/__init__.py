@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 from cuecard.card.card import Card
-from cuecard.card.damage import of_readable_card
+from cuecard.card.files import of_readable_card
 from cuecard.registry import unknown_name
 from cuecard.report.sections.general import general
 from cuecard.report.view import SECTION_VIEWS, SectionView

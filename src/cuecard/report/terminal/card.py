@@ -17,7 +17,7 @@ from rich.text import Text
 from cuecard import wording
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
-from cuecard.card.damage import of_readable_card
+from cuecard.card.files import of_readable_card
 from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view

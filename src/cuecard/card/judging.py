@@ -10,10 +10,17 @@ from typing import Any, get_args
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.changes import MeasuredChange
-from cuecard.card.policy.finding_counts import FindingCount, finding_counts
-from cuecard.card.policy.matching import check_limits, check_policy, matched
-from cuecard.card.policy.references import Reference
-from cuecard.card.policy.rules import Limit, Policy, Rule
+from cuecard.card.policy import (
+    FindingCount,
+    Limit,
+    Policy,
+    Reference,
+    Rule,
+    check_limits,
+    check_policy,
+    finding_counts,
+    matched,
+)
 from cuecard.stats.limits.limits import Verdict, examples_to_settle, judge
 
 
