@@ -6,8 +6,8 @@ from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.data.splits.subsets import train_subset
 from cuecard.limits import check_seed
-from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Data, loaded, require_done, run_analyses
+from cuecard.run.finishing import check_labels
+from cuecard.run.running import Data, loaded, require_done, run_analyses
 
 
 def experiment(

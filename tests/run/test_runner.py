@@ -10,7 +10,7 @@ from cuecard.audits import AUDITS
 from cuecard.data import TASKS
 from cuecard.errors import InputError, UsageError
 from cuecard.run import audit
-from cuecard.run.runner import answer
+from cuecard.run.running import answer
 from small_sets import pair_instances
 
 DATA = pair_instances([("train", f"p{i}", f"h{i % 3}", "yes" if i % 2 else "no") for i in range(40)])

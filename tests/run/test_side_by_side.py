@@ -12,8 +12,8 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_nli
 from cuecard.errors import UsageError
-from cuecard.run import side_by_side as room
-from cuecard.run.side_by_side import side_by_side
+from cuecard.run import running as room
+from cuecard.run.running import side_by_side
 from pace import PATIENCE
 
 

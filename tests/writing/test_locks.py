@@ -10,7 +10,7 @@ import pytest
 
 from cuecard.errors import InputError
 from cuecard.models.recipe import Recipe
-from cuecard.run.training.run_folder import RunFolder
+from cuecard.run.run_folder import RunFolder
 from cuecard.writing import locked, write_together
 from pace import PATIENCE
 

@@ -44,7 +44,7 @@ def print_next(card: Card, console: Console, *, written: bool, verbose: bool) ->
     """Print what to type next, each command in one line that can be copied."""
     from rich.text import Text
 
-    from cuecard.run.finishing.repeating import next_commands
+    from cuecard.run.next_commands import next_commands
 
     steps = next_commands(card, written)
     if not written:

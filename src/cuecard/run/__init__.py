@@ -5,22 +5,20 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cuecard.run.applying import AUDIT_FOLDER, Applied, apply_worksheet, plan_file
+    from cuecard.run.applying import AUDIT_FOLDER, Applied, Plan, apply_worksheet
     from cuecard.run.asking import ask, ask_file
-    from cuecard.run.auditing import audit, selected_audits
+    from cuecard.run.auditing import audit, overlap, selected_audits
     from cuecard.run.checking import check, is_card, write_starter_policy
-    from cuecard.run.choosing.settings import Settings, parse_settings
+    from cuecard.run.choosing import Settings, parse_settings
     from cuecard.run.correcting import correct, correct_file
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
-    from cuecard.run.finishing.describing import check_labels
+    from cuecard.run.finishing import check_labels
     from cuecard.run.in_parts.keeping import kept_until_written
-    from cuecard.run.overlapping import overlap
-    from cuecard.run.plan_results import Plan
-    from cuecard.run.planning import plan
+    from cuecard.run.planning import plan, plan_file
     from cuecard.run.probing import probe, selected_probes
-    from cuecard.run.runner import Progress, run_analyses
+    from cuecard.run.running import Progress, run_analyses
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file
-    from cuecard.run.training.training import Trained, WeightFile, train, train_recipe, training_recipe
+    from cuecard.run.training import Trained, WeightFile, train, train_recipe, training_recipe
 
 __all__ = [
     "AUDIT_FOLDER",

@@ -1,25 +1,113 @@
-"""Write a worksheet of a plan, and the new version of a dataset that a filled one describes."""
+"""What a plan says, its worksheet, and the new version of a dataset that a filled one describes."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import polars as pl
+
+from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.files import staged_card
-from cuecard.card.policy import Policy
+from cuecard.card.policy import Rule
+from cuecard.data import Instances
 from cuecard.data.files.sources import SPLITS
-from cuecard.errors import UsageError
-from cuecard.remedies.plan.worksheet import applied, read_worksheet, write_worksheet
+from cuecard.remedies.plan.removal import Method
+from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
-from cuecard.run.plan_results import Plan
-from cuecard.run.planning import plan
-from cuecard.run.runner import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, loaded
+from cuecard.stats.limits.limits import judge
 from cuecard.wording import listed, plural
+
+#: What becomes of the examples that a plan chooses.
+Kind = Literal["drop", "rewrite", "re-pair", "permute"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A measure that a plan brings to its limit: before, predicted, and verified by an audit of the changed data."""
+
+    rule: Rule
+    before: Measure
+    predicted: float | None
+    verified: Measure
+
+    @property
+    def reached(self) -> bool:
+        """Whether the verified value satisfies the limits."""
+        return satisfied(self.rule, self.verified.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which examples to change, and what that does."""
+
+    worksheet: pl.DataFrame
+    goals: tuple[Goal, ...]
+    method: Method
+    kind: Kind
+    examples: int
+    changed: int
+    protected: int
+    """Examples that contradict a cue and are never proposed."""
+    suspects: int = 0
+    data: Instances | None = field(default=None, repr=False)
+    budget: int | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether every goal is reached."""
+        return all(goal.reached for goal in self.goals)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it, without the worksheet."""
+        return {
+            "reached": self.reached,
+            "method": self.method,
+            "change": self.kind,
+            "examples": self.examples,
+            "changed": self.changed,
+            "protected": self.protected,
+            "suspect_labels": self.suspects,
+            "goals": [
+                {
+                    "measure": goal.before.name,
+                    "limits": [str(limit) for limit in goal.rule.limits],
+                    "before": goal.before.value,
+                    "predicted": goal.predicted,
+                    "verified": goal.verified.value,
+                    "low": goal.verified.low,
+                    "high": goal.verified.high,
+                }
+                for goal in self.goals
+            ],
+        }
+
+
+def satisfied(rule: Rule, value: float | None) -> bool:
+    """Return whether a value satisfies all limits of a rule."""
+    return value is not None and all(
+        judge(value, value, limit.operator, limit.bound) == "pass" for limit in rule.limits
+    )
+
+
+def violation(rule: Rule, value: float | None) -> float:
+    """Return by how much a value is beyond its limits; a little more than 0 where it is at a limit that excludes it."""
+    if value is None:
+        return math.inf
+    beyond = [
+        abs(value - limit.bound) + 1e-9
+        for limit in rule.limits
+        if judge(value, value, limit.operator, limit.bound) == "fail"
+    ]
+    return max(beyond, default=0.0)
+
 
 #: Where the card of a new version belongs, beside its data.
 AUDIT_FOLDER = "audit"
@@ -32,16 +120,6 @@ class Applied:
     files: tuple[Path, ...]
     summary: str
     card: Card
-
-
-def plan_file(data: Data, out: Path, goal: str | Sequence[str] | Policy | Path, **options: Any) -> Plan:
-    """Write the worksheet of a plan, unless nothing has to change, and return it; `options` are those of `plan`."""
-    if out.suffix not in (".csv", ".jsonl"):
-        raise UsageError(f"{out} is no worksheet: write a .csv or .jsonl file with --out.")
-    result = plan(data, goal, **options)
-    if result.goals:
-        write_worksheet(result.worksheet, out)
-    return result
 
 
 def apply_worksheet(

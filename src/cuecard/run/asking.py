@@ -18,7 +18,7 @@ from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.cue_members import sample_test
 from cuecard.probes.prompts.study import BUILT_IN
-from cuecard.run.runner import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, loaded
 from cuecard.writing import check_file
 
 

@@ -17,7 +17,7 @@ from cuecard.card.policy_files import read_policy, read_ratchet, shrunk, starter
 from cuecard.data import Source
 from cuecard.errors import InputError, UsageError
 from cuecard.run.auditing import audit
-from cuecard.run.runner import Data, Progress
+from cuecard.run.running import Data, Progress
 from cuecard.wording import plural
 from cuecard.writing import write_text
 

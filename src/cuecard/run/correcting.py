@@ -17,8 +17,8 @@ from cuecard.limits import check_seed
 from cuecard.probes import Predictions, PredictionSource, read_predictions
 from cuecard.probes.predictions import as_split
 from cuecard.remedies.correction import Corrected, Correction
-from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Data, loaded
+from cuecard.run.finishing import check_labels
+from cuecard.run.running import Data, loaded
 
 
 def correct(

@@ -14,6 +14,7 @@ import polars as pl
 
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
+from cuecard.card.files import load_card
 from cuecard.data.files.sources import Source
 from cuecard.data.loading import Unread, load_rows
 from cuecard.data.output.rows import check_storable, staged_rows
@@ -27,15 +28,37 @@ from cuecard.data.output.weighted import (
 )
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
-from cuecard.run.choosing.like_card import options_like
-from cuecard.run.choosing.needs import check_extras, check_inputs
-from cuecard.run.choosing.selection import check_objects, configured
-from cuecard.run.choosing.settings import Settings
-from cuecard.run.finishing.describing import check_labels
+from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, configured
+from cuecard.run.finishing import check_labels
 from cuecard.run.in_parts.auditing import Budget, budget_of, scan_within
 from cuecard.run.in_parts.weighting import goes_in_parts, weighted_scan, weights_in_parts
-from cuecard.run.runner import Data, Progress, loaded, require_done, run_analyses
+from cuecard.run.running import Data, Progress, loaded, require_done, run_analyses
 from cuecard.writing import Staged
+
+
+def options_like(card: Card | str | Path, method: str) -> dict[str, Any]:
+    """Return options under which a remedy balances what an audit on the card found, as the audit looked for it.
+
+    A remedy that can follow an audit names it as `follows`, and has a function `options_like` from the audit's
+    parameters to its own.
+    """
+    kind: Any = REMEDIES.get(method)
+    follows = getattr(kind, "follows", None)
+    if follows is None:
+        able = [name for name in REMEDIES.names() if hasattr(REMEDIES.get(name), "follows")]
+        raise UsageError(
+            f"A card has settings for the method {' or '.join(map(repr, able))}, not {method!r}: leave the card out, "
+            "or the method."
+        )
+    read = card if isinstance(card, Card) else load_card(card)
+    section = read.sections.get(follows)
+    if section is None or section.status != "done":
+        raise UsageError(
+            f"The card has no finished audit {follows!r} to copy the settings from: run cuecard audit --only {follows} "
+            "first."
+        )
+    options: dict[str, Any] = kind.options_like({**section.parameters, **section.settled})
+    return options
 
 
 @dataclass(frozen=True, eq=False)

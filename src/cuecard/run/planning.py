@@ -28,10 +28,10 @@ from cuecard.remedies.plan.edits import (
     repeated_examples,
 )
 from cuecard.remedies.plan.removal import CueEvidence, Method, cue_evidence, predicted_value, removal_order
-from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows
+from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows, write_worksheet
+from cuecard.run.applying import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.auditing import audit
-from cuecard.run.plan_results import Goal, Kind, Plan, satisfied, violation
-from cuecard.run.runner import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, loaded
 
 #: A plan never proposes more than this share of the examples.
 MOST = 0.9
@@ -98,6 +98,16 @@ def plan(
         after = audit(made.data, only=only, seed=seed, progress=progress, **options)
         made = replace(made, goals=(*made.goals, *_broken(judged, unmet, judge_card(after, rules).rulings)))
     return replace(made, budget=budget)
+
+
+def plan_file(data: Data, out: Path, goal: str | Sequence[str] | Policy | Path, **options: Any) -> Plan:
+    """Write the worksheet of a plan, unless nothing has to change, and return it; `options` are those of `plan`."""
+    if out.suffix not in (".csv", ".jsonl"):
+        raise UsageError(f"{out} is no worksheet: write a .csv or .jsonl file with --out.")
+    result = plan(data, goal, **options)
+    if result.goals:
+        write_worksheet(result.worksheet, out)
+    return result
 
 
 def _broken(before: Sequence[Ruling], unmet: Sequence[Ruling], after: Sequence[Ruling]) -> tuple[Goal, ...]:

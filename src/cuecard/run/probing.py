@@ -33,11 +33,18 @@ from cuecard.probes import (
 from cuecard.probes.identical_pairs import check_source
 from cuecard.probes.judge.verdicts import together
 from cuecard.probes.predictions import CUE_HALF, read_one_file
-from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, that_can_run
-from cuecard.run.choosing.selection import check_objects, chosen, configured
-from cuecard.run.choosing.settings import Settings
-from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Answer, Data, Progress, answer, card_of, in_steps, loaded
+from cuecard.run.choosing import (
+    Settings,
+    check_extras,
+    check_inputs,
+    check_objects,
+    chosen,
+    configured,
+    inputs_of,
+    that_can_run,
+)
+from cuecard.run.finishing import check_labels
+from cuecard.run.running import Answer, Data, Progress, answer, card_of, in_steps, loaded
 from cuecard.wording import listed
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.

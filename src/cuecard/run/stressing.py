@@ -16,7 +16,7 @@ from cuecard.probes import identical_pairs, matching_label
 from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
-from cuecard.run.runner import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, loaded
 from cuecard.wording import only_applies_to
 from cuecard.writing import check_folder
 

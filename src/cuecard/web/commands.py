@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cuecard.run.finishing.repeating import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
+from cuecard.run.next_commands import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
 
 #: Options that say how a dataset is read, with a value.
 READING_OPTIONS = OPTIONS_OF_DATA - {"--seed"}

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.run.training.model_scores import calibration_error
+from cuecard.run.training import calibration_error
 from first_word_model import FirstWord, rain_or_sun
 from small_sets import choice_instances
 

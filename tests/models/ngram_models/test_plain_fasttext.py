@@ -11,7 +11,7 @@ from told_sets import told_by_word
 from cuecard.models import MODELS, load_model
 from cuecard.models.examples import accuracy, examples_of
 from cuecard.models.saliency import token_texts
-from cuecard.run.training.model_scores import dynamics_table
+from cuecard.run.training import dynamics_table
 
 
 def test_premise_and_hypothesis_are_one_bag_and_survive_saving(tmp_path: Path) -> None:

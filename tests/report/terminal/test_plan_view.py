@@ -10,7 +10,7 @@ from rich.console import Console
 from cuecard.card.policy import Limit, Rule
 from cuecard.report import render_plan
 from cuecard.run import Plan
-from cuecard.run.plan_results import Goal
+from cuecard.run.applying import Goal
 from policy_cards import excess
 
 

@@ -10,7 +10,7 @@ import cuecard as cc
 from cuecard.card import save_card
 from cuecard.data.demo import demo_nli
 from cuecard.errors import UsageError
-from cuecard.run.choosing.like_card import options_like
+from cuecard.run.debiasing import options_like
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from cuecard.data import TASKS
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.probes import PROBES
 from cuecard.remedies import REMEDIES
-from cuecard.run.choosing.needs import missing_package, needs_of
-from cuecard.run.runner import run_analyses
+from cuecard.run.choosing import missing_package, needs_of
+from cuecard.run.running import run_analyses
 from small_sets import pair_instances
 
 ROWS = [("train", f"p{i}", f"h{i % 3}", "yes" if i % 2 else "no") for i in range(40)]
@@ -88,7 +88,7 @@ def test_a_missing_package_skips_one_section_and_is_an_error_where_that_was_aske
 
 def test_the_packages_of_an_extra_come_from_the_installed_metadata(monkeypatch):
     monkeypatch.setattr(
-        "cuecard.run.choosing.needs.requires", lambda _: ["numpy>=2", "not-there-at-all>=1; extra == 'odd'"]
+        "cuecard.run.choosing.requires", lambda _: ["numpy>=2", "not-there-at-all>=1; extra == 'odd'"]
     )
     assert missing_package("odd") == "not-there-at-all"
     assert missing_package("numpy") is None

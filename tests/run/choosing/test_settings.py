@@ -9,7 +9,7 @@ import pytest
 
 from cuecard.audits import AUDITS
 from cuecard.errors import UsageError
-from cuecard.run.choosing.settings import parse_settings, with_settings
+from cuecard.run.choosing import parse_settings, with_settings
 
 KINDS: dict[str, type[Any]] = {kind.name: kind for kind in AUDITS}
 

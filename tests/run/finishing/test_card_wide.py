@@ -5,7 +5,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.analysis import Finding, Result
-from cuecard.run.finishing.card_wide import judged_over_card
+from cuecard.run.finishing import judged_over_card
 from small_sets import pair_instances
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from cuecard.analysis import Finding
-from cuecard.run.finishing.merging import merged_findings
+from cuecard.run.finishing import merged_findings
 
 
 def finding(

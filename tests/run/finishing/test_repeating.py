@@ -6,7 +6,7 @@ from typer.main import get_command
 from cuecard.analysis import Finding
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance
 from cuecard.cli.main import app
-from cuecard.run.finishing.repeating import (
+from cuecard.run.next_commands import (
     FLAGS,
     FLAGS_OF_DATA,
     OPTIONS_OF_DATA,

@@ -131,7 +131,7 @@ def ask(
         typer.echo(dumps({"file": str(out), "answers": answers.height, "unread": unread}))
     elif not output.quiet:
         from cuecard.cli.show import display
-        from cuecard.run.finishing.repeating import on_same_data
+        from cuecard.run.next_commands import on_same_data
 
         cues = ["--cues", stress] if stress else []
         following = on_same_data(typed_command(), "probe", "--predictions", out, *cues)

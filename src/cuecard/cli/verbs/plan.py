@@ -117,7 +117,7 @@ def plan(
         from rich.console import Console
 
         from cuecard.report import render_plan
-        from cuecard.run.finishing.repeating import on_same_data
+        from cuecard.run.next_commands import on_same_data
 
         render_plan(result, Console())
         if result.goals:

@@ -68,7 +68,7 @@ def stress(
     from cuecard.remedies.stress_sets import STRESS_FILES
     from cuecard.report import stress_lines
     from cuecard.run import hard_examples, identical_pairs_file
-    from cuecard.run.finishing.repeating import on_same_data
+    from cuecard.run.next_commands import on_same_data
     from cuecard.writing import check_folder
 
     if kind == "hard" and (sample is not None or match is not None):

@@ -135,7 +135,7 @@ def train(
     from cuecard.errors import InputError
     from cuecard.models.recipe import recipes
     from cuecard.run import WeightFile, train_recipe, training_recipe
-    from cuecard.run.training.run_folder import check_run_folder
+    from cuecard.run.run_folder import check_run_folder
 
     _check_weights(weights, weights_from)
     explicit = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}

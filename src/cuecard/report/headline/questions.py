@@ -11,8 +11,9 @@ from cuecard.card.card import Card, FindingModel, largest_shortcut, measures_abo
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.headline.model_verdict import model_headline
-from cuecard.run.finishing.repeating import OPTIONS_OF_DATA, next_commands
-from cuecard.wording import display_text, listed
+from cuecard.report.texts import display_text
+from cuecard.run.next_commands import OPTIONS_OF_DATA, next_commands
+from cuecard.wording import listed
 
 #: Severities that a row names as an answer; remarks are not.
 _TELLING = ("high", "medium", "low")

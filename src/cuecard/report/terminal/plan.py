@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.run.plan_results import Goal, Plan
-from cuecard.wording import display_text
+from cuecard.report.texts import display_text
+from cuecard.run.applying import Goal, Plan
 
 
 def render_plan(plan: Plan, console: Console) -> None:

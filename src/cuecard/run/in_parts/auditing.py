@@ -25,10 +25,9 @@ from cuecard.engines.memory import (
 )
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.run.finishing.describing import check_labels
+from cuecard.run.finishing import check_labels
 from cuecard.run.in_parts.keeping import sees_all, store_of
-from cuecard.run.runner import Answer, Progress, answer, card_of, in_steps
-from cuecard.run.side_by_side import same_digits
+from cuecard.run.running import Answer, Progress, answer, card_of, in_steps, same_digits
 from cuecard.wording import listed, plural
 
 Engine = Literal["local", "ray"]

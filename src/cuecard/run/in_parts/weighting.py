@@ -13,7 +13,7 @@ from cuecard.data import Scan
 from cuecard.data.loading import Unread
 from cuecard.engines import Stream
 from cuecard.errors import UsageError
-from cuecard.run.finishing.describing import check_labels
+from cuecard.run.finishing import check_labels
 from cuecard.run.in_parts.auditing import (
     LEAST_MEMORY,
     Budget,
@@ -22,7 +22,7 @@ from cuecard.run.in_parts.auditing import (
     scan_within,
 )
 from cuecard.run.in_parts.keeping import sees_all, store_of
-from cuecard.run.runner import Progress, answer, card_of, require_done
+from cuecard.run.running import Progress, answer, card_of, require_done
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
 

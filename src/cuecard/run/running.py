@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
+from typing import TypeVar
 
 import polars as pl
 
@@ -18,13 +20,70 @@ from cuecard.data import Instances, Source
 from cuecard.data import loaded as load_if_needed
 from cuecard.data.parallel import started
 from cuecard.errors import CueCardError, FailedError, MissingExtraError, UsageError
-from cuecard.run.choosing.needs import Inputs, inputs_of, reason_to_skip
-from cuecard.run.finishing.card_wide import judged_over_card
-from cuecard.run.finishing.checking_results import EXAMPLES, Unusable, clash, failed, finished
-from cuecard.run.finishing.describing import describe, examples_table, versions, with_examples
-from cuecard.run.finishing.merging import merged_findings
-from cuecard.run.finishing.repeating import repeating
-from cuecard.run.side_by_side import side_by_side
+from cuecard.run.choosing import Inputs, inputs_of, reason_to_skip
+from cuecard.run.finishing import (
+    EXAMPLES,
+    Unusable,
+    clash,
+    describe,
+    examples_table,
+    failed,
+    finished,
+    judged_over_card,
+    merged_findings,
+    versions,
+    with_examples,
+)
+from cuecard.run.next_commands import repeating
+
+T = TypeVar("T")
+
+#: Each analysis has threads of its own where it computes most: more of them at once would only need more memory.
+MOST_AT_ONCE = 2
+
+
+def side_by_side(analyses: Sequence[Analysis], run: Callable[[Analysis], T]) -> list[T]:
+    """Return what `run` returns for each analysis, in their order.
+
+    Analyses that declare `parallel` come first, as many at once as polars has threads (POLARS_MAX_THREADS) and at most
+    `MOST_AT_ONCE`; the others follow one by one. What an analysis returns does not depend on this.
+    """
+    parallel = [i for i, one in enumerate(analyses) if getattr(one, "parallel", False)]
+    threads = min(MOST_AT_ONCE, pl.thread_pool_size(), len(parallel))
+    results: dict[int, T] = {}
+    if parallel:
+        with same_digits():
+            results = dict(
+                zip(parallel, _on_threads([analyses[i] for i in parallel], run, threads), strict=True)
+            )
+    return [results[i] if i in results else run(one) for i, one in enumerate(analyses)]
+
+
+@contextmanager
+def same_digits() -> Iterator[None]:
+    """Have sums of matrix products done in one thread each: their number must not change the last digit.
+
+    All analyses that declare `parallel` run so, alone or beside others, in memory or in pieces.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def _on_threads(analyses: Sequence[Analysis], run: Callable[[Analysis], T], threads: int) -> list[T]:
+    if threads < 2:
+        return [run(one) for one in analyses]
+    pool = ThreadPoolExecutor(threads)
+    try:
+        promises = [pool.submit(run, one) for one in analyses]
+        results = [promise.result() for promise in promises]
+    except BaseException:  # an error or an interrupt does not wait for the others
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return results
+
 
 #: Called with an analysis' title; the analysis runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]

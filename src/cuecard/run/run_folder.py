@@ -22,7 +22,8 @@ from cuecard.models.saved import load_model
 from cuecard.writing import check_folder, locked, made_folders, write_json, write_whole
 
 if TYPE_CHECKING:
-    from cuecard.run.training.training import Trained
+    from cuecard.run.training import Trained
+
 
 RUN, METRICS, DYNAMICS = "run.json", "metrics.json", "dynamics.parquet"
 PREDICTIONS = "predictions_{split}.parquet"
@@ -151,7 +152,7 @@ class RunFolder:
 
     def read(self) -> Trained:
         """Return what a finished run has written."""
-        from cuecard.run.training.training import Trained
+        from cuecard.run.training import Trained
 
         try:
             metrics = json.loads((self.folder / METRICS).read_text(encoding="utf-8"))

@@ -1,1 +1,0 @@
-"""Which analyses run, with which parameters, and whether they have what they need."""

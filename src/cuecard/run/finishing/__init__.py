@@ -1,1 +1,0 @@
-"""What a card gets once its sections are there."""

@@ -1,1 +1,0 @@
-"""Train a model on a dataset, into a folder."""
