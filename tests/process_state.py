@@ -56,8 +56,8 @@ def process_state() -> dict[str, Any]:
         state["the working folder"] = os.getcwd()
     state |= {f"what {number.name} does": signal.getsignal(number) for number in _SIGNALS}
     state |= {f"what is registered as a {one.kind}": _names(one) for one in registries()}
-    if (timings := sys.modules.get("cuecard.cli.timings")) is not None:
-        state["the examples of the last command"] = timings.examples
+    if (timings := sys.modules.get("cuecard.cli.progress")) is not None:
+        state["the examples of the last command"] = timings._examples
     state["the import path"] = tuple(sys.path)
     state["the hook for errors"] = sys.excepthook
     state["limits of recursion and digits"] = (sys.getrecursionlimit(), sys.get_int_max_str_digits())

@@ -64,7 +64,7 @@ def test_a_verb_without_its_arguments_says_what_it_takes(cuecard, verb):
     ("stop", "code", "sentence"),
     [
         (KeyboardInterrupt, 130, "cuecard: interrupted\n"),
-        (MemoryError, 2, "cuecard: the memory is full: give the command more of it, or fewer rows.\n"),
+        (MemoryError, 2, "cuecard: out of memory: give the command more memory, or fewer rows.\n"),
     ],
 )
 def test_a_run_that_is_stopped_while_it_draws_the_report_leaves_the_old_folder(

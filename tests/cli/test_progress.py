@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from cuecard.cli import timings
+from cuecard.cli import progress as timings
 from cuecard.cli.progress import stage, training_bar
 from cuecard.models import Step
 
@@ -47,7 +47,7 @@ def test_nothing_is_written_where_nobody_looks(capsys):
 
 def test_a_step_that_took_long_says_how_much_time_is_left(terminal, monkeypatch, tmp_path):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
-    monkeypatch.setattr(timings, "examples", 1000)
+    monkeypatch.setattr(timings, "_examples", 1000)
     (tmp_path / "timings.json").write_text('{"Clusters": 0.06, "Cues": 0.001}')
     with stage("Step 2 of 5: Clusters", silent=False):
         pass
@@ -61,7 +61,7 @@ def test_a_step_that_took_long_says_how_much_time_is_left(terminal, monkeypatch,
 
 def test_the_time_of_a_step_is_kept_per_example_unless_it_failed(terminal, monkeypatch, tmp_path):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
-    monkeypatch.setattr(timings, "examples", 10)
+    monkeypatch.setattr(timings, "_examples", 10)
     with pytest.raises(ValueError, match="no"), timings.timed("Step 1 of 2: Cues"):
         raise ValueError("no")
     assert timings.expected_seconds("Cues") is None
@@ -73,7 +73,7 @@ def test_the_time_of_a_step_is_kept_per_example_unless_it_failed(terminal, monke
 @pytest.mark.parametrize("damaged", ['["no"]', '{"Cues": 1', f'{{"Cues": {10**400}}}', "[" * 90_000, "\x00"])
 def test_a_damaged_file_of_times_counts_as_none(damaged, monkeypatch, tmp_path):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
-    monkeypatch.setattr(timings, "examples", 10)
+    monkeypatch.setattr(timings, "_examples", 10)
     (tmp_path / "timings.json").write_text(damaged)
     assert timings.expected_seconds("Cues") is None
 

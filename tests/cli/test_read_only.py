@@ -71,7 +71,7 @@ def test_where_nothing_at_all_can_be_written_results_are_printed_and_targets_ref
     script = f"""
       cd "$1"
       {sys.executable} -m cuecard tools datasets --json
-      {sys.executable} -c 'from cuecard.cli.terminals import prepare; prepare(); import joblib'
+      {sys.executable} -c 'from cuecard.cli.streams import prepare; prepare(); import joblib'
       {sys.executable} -m cuecard audit train.csv --only overview --out card
     """
     ended = alone(script, "", tmp_path, **nobody(TMPDIR=str(tmp_path / "absent"), HOME="/nonexistent"))

@@ -14,38 +14,46 @@ from typing import Annotated, NoReturn
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli import timings
 from cuecard.cli.help import Verb, Verbs
-from cuecard.cli.streams import standard_streams
-from cuecard.cli.terminals import prepare
-from cuecard.cli.verbs import (
-    ask,
+from cuecard.cli.progress import set_examples
+from cuecard.cli.streams import prepare, standard_streams
+from cuecard.cli.verbs.ask import ASK_EXAMPLES, ask
+from cuecard.cli.verbs.audit import (
+    AUDIT_EXAMPLES,
+    EXPLAIN_EXAMPLES,
+    OVERLAP_EXAMPLES,
     audit,
-    board,
-    check,
-    compare,
-    correct,
-    debias,
-    demo,
     explain,
-    export,
     overlap,
-    plan,
-    probe,
+)
+from cuecard.cli.verbs.cards import (
+    BOARD_EXAMPLES,
+    COMPARE_EXAMPLES,
+    EXPORT_EXAMPLES,
+    REPORT_EXAMPLES,
+    SERVE_EXAMPLES,
+    board,
+    compare,
+    export,
     report,
     serve,
-    stress,
-    tools,
-    train,
 )
+from cuecard.cli.verbs.check import CHECK_EXAMPLES, check
+from cuecard.cli.verbs.correct import CORRECT_EXAMPLES, correct
+from cuecard.cli.verbs.debias import DEBIAS_EXAMPLES, debias
+from cuecard.cli.verbs.demo import DEMO_EXAMPLES, demo
+from cuecard.cli.verbs.plan import PLAN_EXAMPLES, STRESS_EXAMPLES, plan, stress
+from cuecard.cli.verbs.probe import PROBE_EXAMPLES, probe
+from cuecard.cli.verbs.tools import app as tools
+from cuecard.cli.verbs.train import TRAIN_EXAMPLES, train
 from cuecard.errors import CueCardError, FailedError, printable
 from cuecard.registry import Registry
 
 FAILED = 1
 USAGE_OR_INPUT = 2
 INTERRUPTED = 130
-#: What the system refuses anywhere: no space, no right, no handles. Any other error of the system is a bug.
-_OF_THE_SYSTEM = {
+#: Errors of the operating system that a user can mend: no space, no right, no handles. Any other one is a bug.
+_OS_ERRORS = {
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EFBIG,
@@ -86,27 +94,27 @@ def _options(
     """Find what gives the answer away in a labelled text dataset."""
 
 
-for _verb, _module, _panel in (
-    ("demo", demo, "Examine data"),
-    ("audit", audit, "Examine data"),
-    ("explain", explain, "Examine data"),
-    ("overlap", overlap, "Examine data"),
-    ("probe", probe, "Examine models"),
-    ("ask", ask, "Examine models"),
-    ("debias", debias, "Remedies and training"),
-    ("correct", correct, "Remedies and training"),
-    ("plan", plan, "Remedies and training"),
-    ("stress", stress, "Remedies and training"),
-    ("train", train, "Remedies and training"),
-    ("report", report, "Read cards"),
-    ("compare", compare, "Read cards"),
-    ("board", board, "Read cards"),
-    ("check", check, "Read cards"),
-    ("serve", serve, "Read cards"),
-    ("export", export, "Read cards"),
+for _verb, _examples, _panel in (
+    (demo, DEMO_EXAMPLES, "Examine data"),
+    (audit, AUDIT_EXAMPLES, "Examine data"),
+    (explain, EXPLAIN_EXAMPLES, "Examine data"),
+    (overlap, OVERLAP_EXAMPLES, "Examine data"),
+    (probe, PROBE_EXAMPLES, "Examine models"),
+    (ask, ASK_EXAMPLES, "Examine models"),
+    (debias, DEBIAS_EXAMPLES, "Remedies and training"),
+    (correct, CORRECT_EXAMPLES, "Remedies and training"),
+    (plan, PLAN_EXAMPLES, "Remedies and training"),
+    (stress, STRESS_EXAMPLES, "Remedies and training"),
+    (train, TRAIN_EXAMPLES, "Remedies and training"),
+    (report, REPORT_EXAMPLES, "Read cards"),
+    (compare, COMPARE_EXAMPLES, "Read cards"),
+    (board, BOARD_EXAMPLES, "Read cards"),
+    (check, CHECK_EXAMPLES, "Read cards"),
+    (serve, SERVE_EXAMPLES, "Read cards"),
+    (export, EXPORT_EXAMPLES, "Read cards"),
 ):
-    app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
-app.add_typer(tools.app, name="tools", rich_help_panel="More commands")
+    app.command(_verb.__name__, epilog=_examples, cls=Verb, rich_help_panel=_panel)(_verb)
+app.add_typer(tools, name="tools", rich_help_panel="More commands")
 #: Groups of commands that other packages add, such as `cuecard papers`.
 COMMANDS: Registry[typer.Typer] = Registry("command", group="cuecard.commands")
 for _name in COMMANDS.names():
@@ -127,19 +135,19 @@ def main() -> None:
     except SystemExit as end:
         if end.code != INTERRUPTED:
             raise
-        _end(_said(end), INTERRUPTED)  # typer ends the process without a word
+        _end(_interrupt_message(end), INTERRUPTED)  # typer ends the process without a word
     except MemoryError:
-        _end("the memory is full: give the command more of it, or fewer rows.", USAGE_OR_INPUT)
+        _end("out of memory: give the command more memory, or fewer rows.", USAGE_OR_INPUT)
     except OSError as error:
-        if error.errno not in _OF_THE_SYSTEM:
+        if error.errno not in _OS_ERRORS:
             raise
         place = f"{error.filename}: " if error.filename else ""
         _end(f"{place}{error.strerror}.", USAGE_OR_INPUT)
     finally:
-        timings.examples = 0  # of this command: another one may follow in the same process
+        set_examples(0)  # of this command: another one may follow in the same process
 
 
-def _said(end: BaseException) -> str:
+def _interrupt_message(end: BaseException) -> str:
     """Return what was said where the user interrupted the command."""
     cause: BaseException | None = end
     while cause is not None and not isinstance(cause, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""What is running and for how long, on standard error, where somebody is looking."""
+"""What is running, for how long and how long it still takes, on standard error of a terminal."""
 
 from __future__ import annotations
 
@@ -8,18 +8,90 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from cuecard.run import Progress
+from cuecard._cache_folder import cache_folder
 from cuecard.wording import RESUMES
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bars
+    from rich.progress import ProgressColumn
 
     from cuecard.models import Step
     from cuecard.models.text_model import Watch
+    from cuecard.run import Progress
+
+
+#: Examples of the dataset that was read last.
+_examples = 0
+#: A step that takes fewer seconds ends before anybody asks.
+LONG = 10.0
+
+
+def set_examples(n: int) -> None:
+    """Say how many examples the dataset has whose steps are timed; 0 where none is read."""
+    global _examples
+    _examples = n
+
+
+def expected_seconds(title: str) -> float | None:
+    """Return how long a step should take by its last run, in proportion to the examples; None if it never ran."""
+    rate = _rates().get(_step(title))
+    return rate * _examples if rate is not None and _examples else None
+
+
+@contextmanager
+def timed(title: str) -> Iterator[None]:
+    """Remember how long the body takes, unless it fails."""
+    started = time.monotonic()
+    yield
+    if _examples:
+        rates = _rates() | {_step(title): (time.monotonic() - started) / _examples}
+        from cuecard.cache import keep_file
+
+        keep_file(_file(), lambda staged: staged.write_text(json.dumps(rates), encoding="utf-8"))
+
+
+def time_left() -> ProgressColumn:
+    """Return a column for progress bars: the time left, empty where the step is short or has never run."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            expected = expected_seconds(task.description)
+            if expected is None or expected < LONG or task.elapsed is None:
+                return Text("")
+            left = expected - task.elapsed
+            return Text(f"about {_minutes(left)} left" if left >= 1 else "longer than last time")
+
+    return Left()
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _step(title: str) -> str:
+    """Return the title of a step without its number."""
+    return title.partition(": ")[2] if title.startswith("Step ") else title
+
+
+def _file() -> Path:
+    return cache_folder() / "timings.json"
+
+
+def _rates() -> dict[str, float]:
+    """Return seconds per example of every step that ran; a file that cannot be read counts as none."""
+    try:
+        kept = json.loads(_file().read_text(encoding="utf-8"))
+        pairs = kept.items() if isinstance(kept, dict) else ()
+        return {str(step): float(rate) for step, rate in pairs if isinstance(rate, int | float)}
+    except (OSError, ValueError, RecursionError, OverflowError):
+        return {}
 
 
 #: The display of the stages that are running, a bar each; none while nothing runs.
@@ -53,8 +125,6 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     if silent or not console.is_terminal:
         yield
         return
-    from cuecard.cli.timings import timed
-
     with _changing:
         if not _stages:
             _stages.append(_started(console))
@@ -74,8 +144,6 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
 def _started(console: Console) -> Bars:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
-
-    from cuecard.cli.timings import time_left
 
     columns = (
         SpinnerColumn(),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cuecard.cli import timings
 from cuecard.cli.help import DATA
 from cuecard.cli.options.groups import option, typed
+from cuecard.cli.progress import set_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +181,7 @@ class Dataset(Rows):
 
         with progress("Reading"):
             data = load(self.train, dev=dev, **self._splits(seed))
-        timings.examples = data.n_examples
+        set_examples(data.n_examples)
         return data
 
     def unread(self, seed: int, when_loaded: Callable[[Instances], object] | None = None) -> Unread:
@@ -196,7 +196,7 @@ class Dataset(Rows):
 
         with progress("Reading"):
             read = load_rows(self.train, **self._splits(seed))
-        timings.examples = read.data.n_examples
+        set_examples(read.data.n_examples)
         return read
 
     def _splits(self, seed: int) -> dict[str, Any]:

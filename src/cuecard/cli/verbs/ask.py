@@ -13,7 +13,7 @@ from cuecard.cli.options.features import Texts
 from cuecard.cli.options.groups import grouped, option
 from cuecard.cli.options.shared import Output, SeedOption, path, required_out, typed_command
 
-EXAMPLES = """
+ASK_EXAMPLES = """
 Examples:
 
 `cuecard ask train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --model smollm2 --out asked.jsonl`

@@ -1,15 +1,17 @@
-"""`cuecard audit`: look for everything in a dataset that gives the label away."""
+"""Verbs that examine a dataset: `cuecard audit`, `explain` and `overlap`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cuecard.cli import timings
-from cuecard.cli.help import DATA, FEATURES
+import typer
+
+from cuecard.cli.help import DATA, FEATURES, MODELS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.features import ClusterOptions, Features
+from cuecard.cli.options.features import ClusterOptions, Features, StopWordsOption, Texts
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
     CardOutput,
@@ -17,20 +19,23 @@ from cuecard.cli.options.shared import (
     NoCacheOption,
     OnlyOption,
     OutOption,
+    Output,
     SeedOption,
     SettingsOption,
     SkipOption,
     WeightsOption,
     comma_list,
     names_of,
+    path,
     typed_command,
 )
-from cuecard.models.text_model import MODELS
+from cuecard.cli.progress import set_examples
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
 
-EXAMPLES = """
+
+AUDIT_EXAMPLES = """
 Examples:
 
 `cuecard audit train.parquet --test test.parquet --out report`
@@ -117,7 +122,7 @@ def audit(
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.audits import AUDITS
-    from cuecard.cli.options.settings import split_settings
+    from cuecard.cli.options.shared import split_settings
     from cuecard.cli.progress import training_bar
     from cuecard.cli.show import exit_if_failed, import_report_early
     from cuecard.run import audit as run_audit
@@ -128,7 +133,7 @@ def audit(
     kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
 
     def when_loaded(data: Instances) -> None:
-        timings.examples = data.n_examples
+        set_examples(data.n_examples)
 
     if out is not None:
         import_report_early()
@@ -159,3 +164,113 @@ def audit(
         )
         output.show(card, out, sections=comma_list(only))
     exit_if_failed(card, "audit")
+
+
+EXPLAIN_EXAMPLES = """
+Examples:
+
+`cuecard explain sleeping train.parquet --test test.parquet`
+
+`cuecard explain "is sleeping" train.parquet`
+
+`cuecard explain length:longest qa.jsonl`
+
+`cuecard explain regex:hedge train.parquet --regex hedge='maybe|perhaps'`
+"""
+
+
+@grouped
+def explain(
+    cue: Annotated[
+        str,
+        typer.Argument(metavar="CUE", help="A word, several words, or FAMILY:FEATURE.", show_default=False),
+    ],
+    dataset: Dataset,
+    texts: Texts,
+    output: Output,
+    examples: Annotated[
+        int | None, option("--examples", "N", "Number of examples to show per label.", default="3", min=0)
+    ] = None,
+    stop_words: StopWordsOption = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Show one cue in depth: counts, interval, examples, the words it occurs with."""
+    from cuecard.audits import Cues
+    from cuecard.audits import explain as explain_cue
+    from cuecard.report import explanation_json, render_explanation
+
+    audit = Cues(**texts.of_texts, **typed(stop_words=stop_words))
+    data = dataset.load(seed, output.progress)
+    with output.progress("Looking"):
+        explanation = explain_cue(data, cue, audit=audit, **typed(examples=examples))
+    if output.json:
+        typer.echo(explanation_json(explanation))
+    elif not output.quiet:
+        from rich.console import Console
+
+        render_explanation(explanation, Console())
+
+
+OVERLAP_EXAMPLES = """
+Examples:
+
+`cuecard overlap test.parquet --with corpus/ --out overlap`
+
+`cuecard overlap qa.jsonl --with part1.jsonl.gz --with part2.txt --shortest 4`
+
+`cuecard overlap test.parquet --orders logprobs.csv`
+"""
+
+
+@grouped
+def overlap(
+    dataset: Dataset,
+    output: CardOutput,
+    corpus: Annotated[
+        list[Path] | None,
+        option(
+            "--with",
+            "CORPUS",
+            "File or folder to search: text, .jsonl, both also as .gz, .zst, .bz2 or .xz, or .parquet. Repeatable.",
+            parser=path,
+        ),
+    ] = None,
+    orders: Annotated[
+        Path | None,
+        option(
+            "--orders",
+            "FILE",
+            "Log-probabilities of the published order and of shuffles: order (published, or a number), logprob and, "
+            "where there are several, shard and model.",
+            parser=path,
+        ),
+    ] = None,
+    words: Annotated[
+        int | None,
+        option(
+            "--words",
+            "N",
+            "Words of the shortest run that counts; a shorter text must occur whole.",
+            default="13",
+            min=2,
+        ),
+    ] = None,
+    shortest: Annotated[
+        int | None,
+        option("--shortest", "N", "Do not search for texts with fewer words.", default="5", min=2),
+    ] = None,
+    out: OutOption = None,
+) -> None:
+    """Search a corpus for the texts of a benchmark, with file and offset of every run of words that both have."""
+    from cuecard.run import overlap as run_overlap
+
+    output.check(out, [*dataset.inputs, *map(str, corpus or ()), *([str(orders)] if orders else ())])
+    card = run_overlap(
+        lambda: dataset.load(0, output.progress),
+        corpus or (),
+        orders=orders,
+        progress=output.progress,
+        command=typed_command(),
+        **typed(n=words, shortest=shortest),
+    )
+    output.show(card, out)

@@ -12,7 +12,7 @@ from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
 from cuecard.cli.options.shared import Output, SeedOption, path, typed_command
 
-EXAMPLES = """
+CHECK_EXAMPLES = """
 Examples:
 
 `cuecard check train.parquet --test test.parquet --init`

@@ -13,7 +13,7 @@ from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import Output, SeedOption, comma_list, required_out
 from cuecard.cli.verbs.probe import named_source
 
-EXAMPLES = """
+CORRECT_EXAMPLES = """
 Examples:
 
 `cuecard correct train.parquet --test test.parquet --dev dev.parquet --predictions run/predictions_test.parquet

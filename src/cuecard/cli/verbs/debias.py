@@ -26,7 +26,7 @@ from cuecard.cli.options.shared import (
 )
 from cuecard.errors import UsageError
 
-EXAMPLES = """
+DEBIAS_EXAMPLES = """
 Examples:
 
 `cuecard debias train.parquet --out weighted.parquet`

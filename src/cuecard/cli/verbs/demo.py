@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cuecard.card import Card
     from cuecard.data.demo import Demo
 
-EXAMPLES = """
+
+DEMO_EXAMPLES = """
 Examples:
 
 `cuecard demo`

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cuecard.cli.help import TESTS
+from cuecard.cli.help import TESTS, train_missing
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import OptionalDataset
 from cuecard.cli.options.features import Features
 from cuecard.cli.options.groups import grouped, option, typed
-from cuecard.cli.options.misplaced import train_missing
 from cuecard.cli.options.shared import (
     CardOutput,
     MatchOption,
@@ -25,7 +24,7 @@ from cuecard.cli.options.shared import (
     typed_command,
 )
 
-EXAMPLES = """
+PROBE_EXAMPLES = """
 Examples:
 
 `cuecard probe train.parquet --test test.parquet --predictions bert=bert.csv --predictions gpt.jsonl --out probe`
@@ -144,7 +143,7 @@ def probe(
 ) -> None:
     """Probe models: do they use the cues of the data?"""
     from cuecard.audits import Cues
-    from cuecard.cli.options.settings import split_settings
+    from cuecard.cli.options.shared import split_settings
     from cuecard.cli.progress import training_bar
     from cuecard.cli.show import exit_if_failed
     from cuecard.probes import PROBES, is_saved_model

@@ -27,7 +27,8 @@ from cuecard.models.text_model import MODELS
 if TYPE_CHECKING:
     from cuecard.models import Debias
 
-EXAMPLES = """
+
+TRAIN_EXAMPLES = """
 Examples:
 
 `cuecard train train.parquet --test test.parquet --model fasttext --out runs/fasttext`

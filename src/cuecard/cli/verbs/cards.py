@@ -1,0 +1,364 @@
+"""Verbs that read cards: `cuecard report`, `compare`, `board`, `export` and `serve`."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from threading import Thread
+from typing import Annotated, Literal
+
+import typer
+
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import ChartOption, Output, path
+
+REPORT_EXAMPLES = """
+Examples:
+
+`cuecard report out/snli`
+
+`cuecard report out/snli --out snli.html`
+"""
+
+
+def report(
+    card: Annotated[
+        Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.", parser=path)
+    ],
+    out: Annotated[
+        Path | None,
+        option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.", parser=path),
+    ] = None,
+    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")] = False,
+    verbose: Annotated[
+        bool, option("--verbose", "-v", "Print the sections of the card with their tables, too.")
+    ] = False,
+    launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
+) -> None:
+    """Print a saved card and write its HTML report."""
+    from cuecard.card import load_card, save_report
+    from cuecard.cli.show import print_card, rendered
+    from cuecard.writing import check_file, check_folder, write_text
+
+    folder = card if card.is_dir() else card.parent
+    if out is not None:
+        check_file(out, inputs=[card, *folder.glob("card.json"), *folder.glob("tables/*")])
+    loaded = load_card(card)
+    if out is None:
+        check_folder(folder, ["report.html"], option="path with --out")
+    page = rendered(loaded)
+    if out is None:
+        written = save_report(folder, page)
+    else:
+        written = out
+        write_text(out, page, errors="replace")
+    if not quiet:
+        print_card(loaded, written, verbose=verbose)
+    if launch:
+        typer.launch(str(written))
+
+
+COMPARE_EXAMPLES = """
+Examples:
+
+`cuecard compare out/v1 out/v2`
+
+`cuecard compare out/v1 out/v2 --page changes.html`
+
+`cuecard compare out/v1 out/v2 --fail-on worse`
+
+`cuecard compare out/snli out/anli out/ocnli --chart sets.html`
+
+`cuecard compare out/v1 out/v2 out/v3 --json | jq '.[].cues'`
+"""
+
+
+@grouped
+def compare(
+    output: Output,
+    cards: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CARD CARD…",
+            help="Folders written by `cuecard audit` or `probe`, oldest first.",
+            parser=path,
+        ),
+    ],
+    show: Annotated[int, option("--show", "N", "Rows to show per table.", min=1)] = 15,
+    report: Annotated[
+        Path | None,
+        option("--page", "FILE", "Write the comparison as a page to this file (.html).", parser=path),
+    ] = None,
+    chart: ChartOption = None,
+    all_numbers: Annotated[
+        bool, option("--all", "List every number that differs, not one row per baseline, model and measure.")
+    ] = False,
+    fail_on: Annotated[
+        Literal["worse"] | None,
+        option("--fail-on", "worse", "Exit code 1 if a measure or a cue got worse beyond noise."),
+    ] = None,
+) -> None:
+    """Compare cards: what changed in the data, the cues, the baselines and the models?"""
+    from cuecard.card import compare as compare_cards
+    from cuecard.card import load_card, stale_report
+    from cuecard.card.files import REPORT_FILE
+    from cuecard.errors import UsageError
+    from cuecard.report.html.chart_path import check_chart
+
+    reports = [folder / REPORT_FILE for folder in cards]
+    if report is not None:
+        from cuecard.writing import check_file
+
+        if report.suffix != ".html":
+            raise UsageError(f"{report}: the page is written as .html, such as changes.html.")
+        if len(cards) < 2:
+            raise UsageError("There is nothing to compare: name at least two cards.")
+        check_file(report, inputs=reports, option="--page")
+    if chart is not None:
+        check_chart(chart, inputs=reports)
+        if report is not None and chart.resolve() == report.resolve():
+            raise UsageError(f"--page and --chart are both {chart}: choose two files.")
+    loaded = [load_card(card) for card in cards]
+    for folder, one in zip(cards, loaded, strict=True):
+        if page := stale_report(folder, one):
+            typer.echo(
+                f"cuecard: {page} was not written with the card beside it: draw it again with `cuecard report "
+                f"{folder}`.",
+                err=True,
+            )
+    alone = chart is not None and len(loaded) == 1  # a chart can show a single card
+    comparisons = [] if alone else compare_cards(loaded, [str(card) for card in cards])
+    if fail_on is not None and (apart := next((c for c in comparisons if not c.comparable), None)):
+        raise UsageError(
+            f"{apart.before} and {apart.after} are cards of different tasks, so that neither is worse: name versions "
+            "of one dataset, or leave --fail-on out."
+        )
+    if chart is not None:
+        from cuecard.report import write_comparison_charts
+
+        output.say(f"Charts: {write_comparison_charts(loaded, chart)}")
+        if alone:
+            return
+    if report is not None:
+        from cuecard.report import write_comparison
+
+        output.say(f"Report: {write_comparison(comparisons, report)}")
+    if output.json:
+        from json import dumps
+
+        typer.echo(dumps([c.as_dict() for c in comparisons], indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        from rich.console import Console
+
+        from cuecard.report import render_comparison
+
+        console = Console()
+        for comparison in comparisons:
+            render_comparison(comparison, console, top=show, every_number=all_numbers)
+    if fail_on is not None and any(comparison.worse for comparison in comparisons):
+        raise typer.Exit(1)
+
+
+BOARD_EXAMPLES = """
+Examples:
+
+`cuecard board out/snli out/anli out/copa`
+
+`cuecard board out --page board.html`
+
+`cuecard board out --sort partial_input --page board.md`
+"""
+
+
+@grouped
+def board(
+    output: Output,
+    cards: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CARD…|FOLDER", help="Folders written by `cuecard audit` or `probe`, or a folder of them."
+        ),
+    ],
+    sort: Annotated[
+        str,
+        option(
+            "--sort",
+            "COLUMN",
+            "given_away, partial_input, blind_rule, slice, cues, clusters, pair_graph or model: what to rank by.",
+        ),
+    ] = "given_away",
+    page: Annotated[
+        Path | None,
+        option("--page", "FILE", "Write the board as a page to this file (.html or .md).", parser=path),
+    ] = None,
+    badges: Annotated[
+        Path | None,
+        option("--badges", "DIR", "Write a badge per dataset to this folder, as SVG.", parser=path),
+    ] = None,
+) -> None:
+    """Rank datasets by what gives their labels away, the worst first."""
+    from cuecard.card import board as rank
+    from cuecard.card import card_folders, load_card
+    from cuecard.report.board.page import check_board_path, write_badges, write_board
+    from cuecard.writing import check_file, check_folder
+
+    if page is not None:
+        check_file(check_board_path(page), inputs=[], option="--page")
+    if badges is not None:
+        check_folder(badges, ["*.svg"], inputs=[], option="--badges")
+    ranked = rank([load_card(folder) for place in cards for folder in card_folders(place)], sort=sort)
+    if page is not None:
+        output.say(f"Board: {write_board(ranked, page)}")
+    if badges is not None:
+        output.say(f"Badges: {len(write_badges(ranked, badges))} in {badges}")
+    if output.json:
+        from json import dumps
+
+        typer.echo(dumps(ranked.as_dict(), indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        from rich.console import Console
+
+        from cuecard.report import render_board
+
+        render_board(ranked, Console())
+
+
+EXPORT_EXAMPLES = """
+Examples:
+
+`cuecard export out/v1 --format hf-card --out README.md`
+
+`cuecard export out/v1 --format croissant --out croissant.json`
+
+`cuecard export out/v1 --format badge --out badge.svg`
+
+`cuecard export out/v1 --format issue --finding partial_input/hypothesis_only`
+"""
+
+
+@grouped
+def export(
+    card: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CARD", help="A folder written by `cuecard audit`.", show_default=False, parser=path
+        ),
+    ],
+    format: Annotated[
+        Literal["croissant", "hf-card", "badge", "issue"],
+        option("--format", "NAME", "croissant, hf-card, badge or issue.", default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        option(
+            "--out",
+            "-o",
+            "FILE",
+            "The file to write. In a Croissant file or README that exists, only the part of the card is replaced.",
+            parser=path,
+        ),
+    ] = None,
+    finding: Annotated[
+        str | None,
+        option("--finding", "ID", "The finding to write as an issue.", default="the most serious one"),
+    ] = None,
+    url: Annotated[str | None, option("--url", "URL", "Page of the dataset, for Croissant.")] = None,
+    license: Annotated[
+        str | None, option("--license", "NAME", "Licence of the dataset, for Croissant.")
+    ] = None,
+) -> None:
+    """Export a card: Croissant metadata, a section for a Hugging Face README, a badge, or a finding as an issue."""
+    from cuecard.card import load_card
+    from cuecard.errors import UsageError
+    from cuecard.report import exports
+    from cuecard.writing import check_file, write_text
+
+    if finding is not None and format != "issue":
+        raise UsageError("--finding only applies to issues: add --format issue, or leave it out.")
+    if (url or license) and format != "croissant":
+        raise UsageError(
+            "--url and --license only apply to Croissant: add --format croissant, or leave them out."
+        )
+    if out is not None:
+        check_file(out, inputs=[card, card / "card.json", *card.glob("tables/*")])
+    loaded = load_card(card)
+    existing = _existing(out) if out is not None and format in ("croissant", "hf-card") else None
+    if format == "croissant":
+        text = exports.croissant_json(loaded, existing=existing, url=url, license=license)
+    elif format == "hf-card":
+        text = exports.hf_card(loaded, existing or "")
+    elif format == "badge":
+        text = exports.badge_svg(loaded)
+    else:
+        text = exports.issue_markdown(loaded, finding)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(out, text)
+        typer.echo(f"Written: {out}")
+
+
+def _existing(file: Path) -> str | None:
+    """Return what is in the file that a part of is replaced, if there is one."""
+    from cuecard.errors import InputError
+
+    try:
+        return file.read_text(encoding="utf-8") if file.is_file() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read as text ({error}): choose another --out.") from None
+
+
+SERVE_EXAMPLES = """
+Examples:
+
+`cuecard serve`
+
+`cuecard serve --root cards --port 9000`
+
+`cuecard serve --host 0.0.0.0` (prints an address with a token)
+"""
+
+
+def serve(
+    root: Annotated[
+        Path,
+        option(
+            "--root",
+            "DIR",
+            "Folder with cards and data; nothing outside it is read or written.",
+            parser=path,
+        ),
+    ] = Path("."),
+    port: Annotated[int, option("--port", "N", "Port to listen on.", min=1, max=65535)] = 8477,
+    host: Annotated[
+        str,
+        option("--host", "ADDRESS", "Address to listen on; one other than this machine's requires a token."),
+    ] = "127.0.0.1",
+    workers: Annotated[
+        int, option("--workers", "N", "Number of jobs that run at a time.", min=1, max=64)
+    ] = 2,
+) -> None:
+    """Start the app: a library of cards, new audits, an explorer, models and remedies in the browser."""
+    import typer
+
+    from cuecard.errors import MissingExtraError, UsageError
+
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve", "The app") from None
+    from cuecard.web import AppSettings, create_app
+    from cuecard.web.forms import all_forms
+    from cuecard.web.memory import give_back_memory
+    from cuecard.web.settings import is_loopback
+
+    if not root.is_dir():
+        raise UsageError(f"{root} is not a folder: create it, or name another with --root.")
+    token = None if is_loopback(host) else secrets.token_urlsafe(24)
+    settings = AppSettings(root=root.resolve(), host=host, port=port, workers=workers, token=token)
+    address = f"http://{host}:{port}/" + (f"enter?token={token}" if token else "")
+    give_back_memory()
+    Thread(target=all_forms, daemon=True).start()  # so that the first form opens at once
+    typer.echo(f"CueCard is at {address} (stop it with Ctrl-C)")
+    uvicorn.run(create_app(settings), host=host, port=port, log_level="warning", access_log=False)
