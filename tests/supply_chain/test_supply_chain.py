@@ -70,7 +70,8 @@ def test_the_wheel_has_the_package_its_data_and_its_licence_and_nothing_else(tmp
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if not re.match(r"cuecard-[^/]+\.dist-info/", name)} == {
-        "cuecard"
+        "cuecard",
+        "cuecard_papers",
     }
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     source = ROOT / "src"
