@@ -183,7 +183,10 @@ def verbs() -> dict[str, list[Parameter]]:
         for one in group.registered_commands:
             hints = get_type_hints(one.callback, include_extras=True)
             declared = [_parameter(hint) for hint in hints.values() if get_origin(hint) is Annotated]
-            yield f"{before} {one.name or one.callback.__name__}".strip(), [one for one in declared if not _LEFT_OUT & {*one.names}]
+            yield (
+                f"{before} {one.name or one.callback.__name__}".strip(),
+                [one for one in declared if not _LEFT_OUT & {*one.names}],
+            )
         for below in group.registered_groups:
             yield from parameters(below.typer_instance, f"{before} {below.name}".strip())
 
