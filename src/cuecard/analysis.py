@@ -10,12 +10,14 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
 
 import polars as pl
 
 from cuecard.data import Task
 
+#: A row of a table or a part of a summary, by name.
+Row: TypeAlias = Mapping[str, Any]
 Severity = Literal["high", "medium", "low", "info"]
 Status = Literal["done", "skipped", "failed"]
 #: What the value of a measure or a finding is: shares are fractions, points are differences of shares (as fractions),
@@ -144,6 +146,15 @@ def _given_away(value: float | None, low: float | None, chance: float | None) ->
 
 def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def interval(numbers: Row, value: str = "value", prefix: str = "") -> dict[str, Any]:
+    """Return a number with the ends of its interval, by the names that measures and findings give them.
+
+    >>> interval({"gap": 0.2, "gap_low": 0.1, "gap_high": 0.3}, "gap", "gap_")
+    {'value': 0.2, 'low': 0.1, 'high': 0.3}
+    """
+    return {"value": numbers[value], "low": numbers[f"{prefix}low"], "high": numbers[f"{prefix}high"]}
 
 
 @dataclass(frozen=True)

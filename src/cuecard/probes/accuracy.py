@@ -9,15 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
-from cuecard.data import TASKS, Instances, Task
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, interval
+from cuecard.data import Instances
 from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import effect_on_mean, effects_of, for_model, q_of, versus
-from cuecard.probes.predictions import Predictions
-from cuecard.stats import wilson
+from cuecard.probes.examples import (
+    effects_of,
+    for_model,
+    share_interval,
+    tested_columns,
+    versus,
+    widened_within,
+)
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats
-from cuecard.stats.models.design_effect import deflated_log10_p, widened
+from cuecard.stats.models.design_effect import deflated_log10_p
 from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
 from cuecard.wording import percent, plural, points
 
@@ -25,26 +31,24 @@ from cuecard.wording import percent, plural, points
 NOTABLE_GAP = 0.05
 FINDINGS_PER_MODEL = 3
 
+NAME = "accuracy_test"
 ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
 WEAKNESS = MeasureKind("weakness.{model}", "weakness of {model}, corrected for noise", "points", "higher")
 
 
-def accuracy_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def accuracy_measures(summary: Row) -> list[Measure]:
     """Return the accuracy of every model, and the sum of its gaps over the cues."""
     measures = []
     for model, part in summary["models"].items():
-        ends = {end: part[end] for end in ("low", "high", "n")}
-        measures.append(ACCURACY.of("accuracy_test", part["accuracy"], **ends, model=model))
+        measures.append(ACCURACY.of(NAME, **interval(part, "accuracy"), n=part["n"], model=model))
         if "weakness_corrected" in part:
-            ends = {"low": part["weakness_low"], "high": part["weakness_high"], "n": part["n"]}
-            measures.append(
-                WEAKNESS.of("accuracy_test", part["weakness_corrected"], **ends, chance=0.0, model=model)
-            )
+            weakness = interval(part, "weakness_corrected", "weakness_")
+            measures.append(WEAKNESS.of(NAME, **weakness, chance=0.0, n=part["n"], model=model))
     return measures
 
 
 @dataclass(frozen=True)
-class AccuracyTest:
+class AccuracyTest(Probe):
     """ΔAcc(f) = acc(S_f) − acc(S_¬f) for every cue and model, and the model weakness Σ|Δ|.
 
     Args:
@@ -53,12 +57,9 @@ class AccuracyTest:
         seed: seed of the resamples.
     """
 
-    name: ClassVar[str] = "accuracy_test"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Accuracy test"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
-    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, WEAKNESS)
-    about: ClassVar[About] = "models"
     measured = staticmethod(accuracy_measures)
 
     alpha: float = 0.05
@@ -74,16 +75,15 @@ class AccuracyTest:
             findings.append(_ranking(summaries, len(cues)))
         summary = {"models": summaries, "cues": len(cues), "alpha": self.alpha}
         measures = accuracy_measures(summary)
-        return Result(summary, {"accuracy_test": pl.concat(tables)}, findings, measures=measures)
+        return Result(summary, {NAME: pl.concat(tables)}, findings, measures=measures)
 
-    def _summary(self, model: Predictions, cues: CueSet) -> dict[str, Any]:
+    def _summary(self, model: Predictions, cues: CueSet) -> Row:
         right = model.correct(cues.examples)
-        effect = effect_on_mean(right, cues.shared)
-        low, high = np.clip(widened(right.mean(), wilson(int(right.sum()), len(right)), effect), 0.0, 1.0)
+        share, low, high = share_interval(right, cues.shared)
         scores: dict[str, Any] = {
-            "accuracy": float(right.mean()),
-            "low": float(low),
-            "high": float(high),
+            "accuracy": share,
+            "low": low,
+            "high": high,
             "n": len(right),
             "unanswered": model.unanswered,
             "source": model.source,
@@ -91,9 +91,8 @@ class AccuracyTest:
             "notes": list(model.notes),
         }
         if len(cues):
-            effects = _effects(right, cues)
             weak = model_weakness(
-                right, cues.members.having, draws=self.draws, seed=self.seed, effects=effects
+                right, cues.members.having, draws=self.draws, seed=self.seed, effects=_effects(right, cues)
             )
             scores |= {
                 "weakness": weak.weakness,
@@ -110,19 +109,16 @@ def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> 
     gaps, effects = accuracy_gaps(right, cues.members.having), _effects(right, cues)
     # Every example has a choice in the first place, so that nothing can be compared with it.
     log_p = np.where((gaps.with_cue > 0) & (gaps.without_cue > 0), gaps.log10_p, np.nan)
-    log_p = deflated_log10_p(log_p, effects)
-    q = q_of(log_p)
+    low, high = widened_within(gaps.gap, gaps.low, gaps.high, effects)
     return for_model(cues.names, model.model).with_columns(
         with_cue=gaps.with_cue,
         without_cue=gaps.without_cue,
         accuracy_with=gaps.accuracy_with,
         accuracy_without=gaps.accuracy_without,
         gap=gaps.gap,
-        gap_low=np.maximum(widened(gaps.gap, gaps.low, effects), -1.0),
-        gap_high=np.minimum(widened(gaps.gap, gaps.high, effects), 1.0),
-        log10_p=pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
-        q_value=pl.Series(q, dtype=pl.Float64).fill_nan(None),
-        significant=pl.Series(q <= alpha, dtype=pl.Boolean),
+        gap_low=low,
+        gap_high=high,
+        **tested_columns(deflated_log10_p(log_p, effects), alpha),
     )
 
 
@@ -152,25 +148,14 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
             f"(95 % CI {points(row['gap_low'])} to {points(row['gap_high'])}). "
             "Different labels in the two groups can also cause a gap; see the distribution test."
         )
-        findings.append(
-            Finding(
-                "accuracy_test",
-                severity,
-                f"Accuracy of {row['model']} is {change} with {name}",
-                text,
-                row["gap"],
-                row["gap_low"],
-                row["gap_high"],
-                0.0,
-                row["with_cue"],
-                unit="points",
-                key=f"{row['model']}/{row['family']}:{row['feature']}",
-            )
-        )
+        title = f"Accuracy of {row['model']} is {change} with {name}"
+        key = f"{row['model']}/{row['family']}:{row['feature']}"
+        gap = interval(row, "gap", "gap_") | {"chance": 0.0, "n": row["with_cue"]}
+        findings.append(Finding(NAME, severity, title, text, **gap, unit="points", key=key))
     return findings
 
 
-def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
+def _ranking(summaries: Mapping[str, Row], cues: int) -> Finding:
     order = sorted(summaries, key=lambda name: summaries[name]["weakness_corrected"])
     sums = ", ".join(
         f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:z.1f} corrected "
@@ -182,4 +167,4 @@ def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
         f"Sum of absolute accuracy gaps over {plural(cues, 'cue')}, in points, smallest first: {sums}. "
         "The raw sum grows with noise, so compare the corrected sums and their CIs."
     )
-    return Finding("accuracy_test", "info", "Model weakness", text, n=cues, key="weakness", counted="cues")
+    return Finding(NAME, "info", "Model weakness", text, n=cues, key="weakness", counted="cues")

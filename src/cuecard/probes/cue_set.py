@@ -27,7 +27,7 @@ from cuecard.probes.cue_members import (
     membership,
     presence_of,
 )
-from cuecard.probes.examples import UNANSWERED, check_test, effect_on_mean, shared_texts
+from cuecard.probes.examples import UNANSWERED, check_test, column, effect_on_mean, shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
 from cuecard.wording import TRAINING_SET
@@ -146,9 +146,9 @@ class CueSet:
         if not self.shared:
             return 1.0
         examples = self.examples
-        some = np.asarray(self.members.having[:, [i]].todense()).ravel() > 0
+        some = column(self.members.having, i)
         here = np.flatnonzero(some & (answers != UNANSWERED))
-        having = np.asarray(self.instances_having[:, [i]].todense()).ravel() > 0
+        having = column(self.instances_having, i)
         picked = having[examples.first_rows[here] + answers[here]]
         shared = [np.unique(codes[here], return_inverse=True)[1].astype(np.int64) for codes in self.shared]
         return effect_on_mean(picked, shared, strata=having[examples.right_rows[here]])

@@ -1,21 +1,22 @@
-"""The test examples that predictions are about, and which of them share texts."""
+"""The test examples that predictions are about; tests and intervals where they share texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.data import Examples, Instances, Task
+from cuecard.data import Examples, Instances
 from cuecard.data.units import UnitScope
 from cuecard.errors import InputError
-from cuecard.stats import log_q_values
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.models.design_effect import design_effects
+from cuecard.stats import log_q_values, wilson
+from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.models.design_effect import design_effects, widened
 
 #: Stands where a model gave no answer that can be read; it is counted, and never right.
 UNANSWERED = -1
@@ -39,6 +40,9 @@ def only_test(data: Instances, examples: Examples, kept: Ints) -> Instances:
     return data.rows(rows)
 
 
+#: Which rows have which features: a matrix, dense or sparse.
+Incidence: TypeAlias = sparse.csr_matrix | npt.NDArray[Any]
+_LN10 = float(np.log(10.0))
 #: What the sentences of a task can share.
 _SCOPES: dict[bool, tuple[UnitScope, ...]] = {False: ("hypothesis", "premise"), True: ("premise", "choices")}
 
@@ -60,21 +64,22 @@ def shared_texts(examples: Examples) -> list[Ints]:
     return [codes for codes in coded if 1 < int(codes.max(initial=-1)) + 1 < len(codes)]
 
 
-def versus(first: Any, second: Any) -> sparse.csr_matrix:
+def versus(members: Incidence, others: Incidence) -> sparse.csr_matrix:
     """Return the contrasts of a mean over the members of one set and a mean over another; examples × sets."""
     means = []
-    for members in (first, second):
-        matrix = sparse.csr_matrix(members, dtype=np.float64)
+    for matrix in (sparse.csr_matrix(members, dtype=np.float64), sparse.csr_matrix(others, dtype=np.float64)):
         counts = np.maximum(np.asarray(matrix.sum(axis=0)).ravel(), 1.0)
         means.append(matrix @ sparse.diags(1 / counts))
     return sparse.csr_matrix(means[0] - means[1])
 
 
-def effects_of(outcome: Any, contrasts: Any, kinds: Sequence[Ints], *, strata: Any = None) -> Floats:
+def effects_of(
+    outcome: npt.ArrayLike, contrasts: Incidence, kinds: Sequence[Ints], *, strata: Ints | Bools | None = None
+) -> Floats:
     """Return the design effects of contrasts of an outcome, whose expectation may differ between strata."""
-    if not kinds or not len(outcome):
-        return np.ones(contrasts.shape[1])
     x = np.asarray(outcome, dtype=np.float64)
+    if not kinds or not len(x):
+        return np.ones(contrasts.shape[1])
     codes = (
         np.zeros(len(x), np.int64) if strata is None else np.unique(strata, return_inverse=True)[1].ravel()
     )
@@ -82,25 +87,58 @@ def effects_of(outcome: Any, contrasts: Any, kinds: Sequence[Ints], *, strata: A
     return design_effects(x - means[codes], contrasts, kinds)
 
 
-def effect_on_mean(outcome: Any, kinds: Sequence[Ints], *, strata: Any = None) -> float:
+def effect_on_mean(
+    outcome: Bools | Ints, kinds: Sequence[Ints], *, strata: Ints | Bools | None = None
+) -> float:
     """Return the design effect of the mean of an outcome over all examples."""
     return float(effects_of(outcome, np.ones((len(outcome), 1)), kinds, strata=strata)[0])
 
 
-LN10 = float(np.log(10.0))
+def share_interval(hits: Bools, kinds: Sequence[Ints]) -> tuple[float, float, float]:
+    """Return the share of examples that are hits with its interval, wider where examples share texts."""
+    share = float(hits.mean())
+    ends = wilson(int(hits.sum()), len(hits))
+    low, high = widened_within(share, *ends, effect_on_mean(hits, kinds), minimum=0.0)
+    return share, float(low), float(high)
 
 
-def whose_choice(task: Task, label: str) -> str:
-    """Return what it means for the choices with a cue to have a label: “right choice has the cue”."""
-    key = "chosen answer" if task == "preference" else "right choice"
-    return f"{key} has the cue" if label in ("right", "chosen") else f"{key} does not have the cue"
+def widened_within(
+    value: npt.ArrayLike,
+    low: npt.ArrayLike,
+    high: npt.ArrayLike,
+    effects: npt.ArrayLike,
+    minimum: float = -1.0,
+) -> tuple[Floats, Floats]:
+    """Return both ends of an interval widened by a design effect, within what the value can be."""
+    ends = (np.clip(widened(value, end, effects), minimum, 1.0) for end in (low, high))
+    return next(ends), next(ends)
 
 
-def q_of(log10_p: Any) -> Any:
+def tested_columns(log10_p: Floats, alpha: float) -> dict[str, pl.Series]:
+    """Return p-values of tests made together, their q-values and which are significant; null where not tested."""
+    q = q_of(log10_p)
+    return {
+        "log10_p": nullable(log10_p),
+        "q_value": nullable(q),
+        "significant": pl.Series(q <= alpha, dtype=pl.Boolean),
+    }
+
+
+def nullable(values: npt.ArrayLike) -> pl.Series:
+    """Return numbers as a column, null where they are nan."""
+    return pl.Series(np.asarray(values, dtype=np.float64)).fill_nan(None)
+
+
+def q_of(log10_p: Floats) -> Floats:
     """Return the q-values of base-10 logs of p-values tested together; nan where there was no test."""
-    return np.exp(log_q_values(np.asarray(log10_p, dtype=np.float64) * LN10))
+    return np.asarray(np.exp(log_q_values(np.asarray(log10_p, dtype=np.float64) * _LN10)))
 
 
 def for_model(names: pl.DataFrame, model: str) -> pl.DataFrame:
     """Return the cues' names beside the name of a model."""
     return names.select(pl.lit(model).alias("model"), pl.all())
+
+
+def column(matrix: Incidence, i: int) -> Bools:
+    """Return which rows have the i-th feature of a sparse matrix."""
+    return np.asarray(matrix[:, [i]].todense()).ravel() > 0

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
 from cuecard.audits import PartialInput
 from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
-from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.examples import check_test, effect_on_mean, shared_texts, versus
-from cuecard.probes.predictions import Predictions
-from cuecard.stats import newcombe_difference, wilson
+from cuecard.data import Instances
+from cuecard.probes.examples import check_test, share_interval, shared_texts, versus, widened_within
+from cuecard.probes.predictions import Predictions, Probe
+from cuecard.stats import newcombe_difference
 from cuecard.stats.arrays import Bools, Ints
-from cuecard.stats.models.design_effect import two_sided_design_effects, widened
+from cuecard.stats.models.design_effect import two_sided_design_effects
 from cuecard.wording import listed, percent, plural, points
 
 #: A loss on the hard subset is of low severity from here, and of medium severity from twice that.
@@ -31,21 +31,20 @@ DIFFERENCE = MeasureKind(
 )
 
 
-def hard_subset_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def hard_subset_measures(summary: Row) -> list[Measure]:
     """Return the share of hard examples, and the accuracy of every model on both subsets."""
     n, hard = summary["n"], summary["hard"]
     measures = [SHARE.of(NAME, hard / n, n=n)]
     for model, part in summary["models"].items():
         for kind, subset in ((HARD, "hard"), (EASY, "easy")):
-            ends = {"low": part[f"{subset}_low"], "high": part[f"{subset}_high"]}
-            measures.append(kind.of(NAME, part[f"{subset}_accuracy"], **ends, n=summary[subset], model=model))
-        ends = {"low": part["low"], "high": part["high"]}
-        measures.append(DIFFERENCE.of(NAME, part["difference"], **ends, chance=0.0, n=n, model=model))
+            accuracy = interval(part, f"{subset}_accuracy", f"{subset}_")
+            measures.append(kind.of(NAME, **accuracy, n=summary[subset], model=model))
+        measures.append(DIFFERENCE.of(NAME, **interval(part, "difference"), chance=0.0, n=n, model=model))
     return measures
 
 
 @dataclass(frozen=True)
-class HardSubset:
+class HardSubset(Probe):
     """Every model's accuracy on the hard and on the easy test examples.
 
     An example is easy if a model that is trained on partial input (hypothesis only, choices only, …) names the right
@@ -60,10 +59,8 @@ class HardSubset:
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Hard and easy subset"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SHARE, HARD, EASY, DIFFERENCE)
-    about: ClassVar[About] = "models"
     measured = staticmethod(hard_subset_measures)
 
     tokens: str | None = None
@@ -129,25 +126,17 @@ def _scores(right: Bools, easy: Bools, shared: Sequence[Ints]) -> dict[str, floa
     """Return accuracies on both subsets and their difference, with intervals that count shared texts."""
     scores: dict[str, float] = {}
     for name, at in (("hard", ~easy), ("easy", easy)):
-        here = right[at]
-        effect = effect_on_mean(here, [np.unique(codes[at], return_inverse=True)[1] for codes in shared])
-        ends = np.clip(widened(here.mean(), wilson(int(here.sum()), len(here)), effect), 0.0, 1.0)
-        scores |= {
-            f"{name}_accuracy": float(here.mean()),
-            f"{name}_low": float(ends[0]),
-            f"{name}_high": float(ends[1]),
-        }
+        shared_here = [np.unique(codes[at], return_inverse=True)[1].astype(np.int64) for codes in shared]
+        ends = share_interval(right[at], shared_here)
+        scores |= dict(zip((f"{name}_accuracy", f"{name}_low", f"{name}_high"), ends, strict=True))
     difference = scores["easy_accuracy"] - scores["hard_accuracy"]
-    low, high = newcombe_difference(right[easy].sum(), easy.sum(), right[~easy].sum(), (~easy).sum())
+    ends = newcombe_difference(right[easy].sum(), easy.sum(), right[~easy].sum(), (~easy).sum())
     [effect] = two_sided_design_effects(right, versus(easy[:, None], ~easy[:, None]), shared)
-    return scores | {
-        "difference": difference,
-        "low": max(float(widened(difference, low, effect)), -1.0),
-        "high": min(float(widened(difference, high, effect)), 1.0),
-    }
+    low, high = widened_within(difference, *ends, effect)
+    return scores | {"difference": difference, "low": float(low), "high": float(high)}
 
 
-def _finding(row: Mapping[str, Any], summary: Mapping[str, Any], *, restricted: bool) -> Finding:
+def _finding(row: Row, summary: Row, *, restricted: bool) -> Finding:
     """Return both accuracies in a sentence; of a model that sees partial input only, a loss is no news."""
     model = row["model"]
     severity: Severity = "info"
@@ -166,7 +155,5 @@ def _finding(row: Mapping[str, Any], summary: Mapping[str, Any], *, restricted: 
         f"difference; the most frequent answer has an accuracy of {percent(summary['hard_majority'])} and "
         f"{percent(summary['easy_majority'])}."
     )
-    return Finding(
-        NAME, severity, title, text, row["difference"], row["low"], row["high"], 0.0, summary["n"], unit="points",
-        key=model,
-    )  # fmt: skip
+    difference = interval(row, "difference") | {"chance": 0.0, "n": summary["n"]}
+    return Finding(NAME, severity, title, text, **difference, unit="points", key=model)

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity
 from cuecard.data import Instances, Task
 from cuecard.probes.examples import check_test
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import clopper_pearson, format_p, goodness_of_fit, log10_p
 from cuecard.wording import percent
 
+NAME = "option_order"
 PREFERENCE = MeasureKind("preference.{model}", "largest position preference of {model}", "points", "higher")
 P_VALUE = MeasureKind("p.{model}", "p-value of the position preference of {model}", "p", "lower")
 
 
-def option_order_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def option_order_measures(summary: Row) -> list[Measure]:
     """Return by how much every model prefers a position, and the p-value of the paired test."""
     measures = []
     for model, part in summary["models"].items():
         gap = max(row["answer_share"] - row["key_share"] for row in part["positions"])
-        measures.append(PREFERENCE.of("option_order", gap, chance=0.0, n=part["n"], model=model))
-        measures.append(P_VALUE.of("option_order", part["paired_log10_p"], n=part["n"], model=model))
+        measures.append(PREFERENCE.of(NAME, gap, chance=0.0, n=part["n"], model=model))
+        measures.append(P_VALUE.of(NAME, part["paired_log10_p"], n=part["n"], model=model))
     return measures
 
 
@@ -49,7 +50,7 @@ class OptionOrder:
     paired_log10_p: float
     n: int
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Row:
         """Return the numbers as JSON can hold them; `p_value` is of the paired test where there is no chi-square."""
         return {
             "statistic": self.statistic,
@@ -126,15 +127,14 @@ def stuart_maxwell(both: npt.NDArray[np.int64]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class OptionOrderTest:
+class OptionOrderTest(Probe):
     """Whether each model answers a position more often than the key has it; for multiple choice."""
 
-    name: ClassVar[str] = "option_order"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Option order"
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERENCE, P_VALUE)
-    about: ClassVar[About] = "models"
     measured = staticmethod(option_order_measures)
 
     alpha: float = 0.05
@@ -148,7 +148,7 @@ class OptionOrderTest:
         )
         summary = {"models": {name: order.summary() for name, order in models.items()}}
         findings = [self._finding(name, order) for name, order in models.items()]
-        return Result(summary, {"option_order": table}, findings, measures=option_order_measures(summary))
+        return Result(summary, {NAME: table}, findings, measures=option_order_measures(summary))
 
     def _finding(self, model: str, test: OptionOrder) -> Finding:
         gap = test.table.with_columns(gap=pl.col("answer_share") - pl.col("key_share"))
@@ -163,4 +163,4 @@ class OptionOrderTest:
         text += "" if prefers else " The difference is not significant."
         severity: Severity = "medium" if prefers else "info"
         share, key = float(row["answer_share"]), float(row["key_share"])
-        return Finding("option_order", severity, title, text, value=share, chance=key, n=test.n, key=model)
+        return Finding(NAME, severity, title, text, value=share, chance=key, n=test.n, key=model)

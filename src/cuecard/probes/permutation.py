@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
-from cuecard.data import TASKS, Instances, Task
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, Skip, interval
+from cuecard.data import Instances
 from cuecard.probes.cue_members import Membership, membership
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import for_model, q_of, versus
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.examples import for_model, nullable, tested_columns, versus, widened_within
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import newcombe_difference
-from cuecard.stats.arrays import Ints
-from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects, widened
+from cuecard.stats.arrays import Bools, Ints
+from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
 from cuecard.wording import TRAINING_SET, percent, plural, points
 
+NAME = "permutation_test"
 DIFFERENCE = MeasureKind(
     "difference.{model}", "accuracy of {model} with usual minus unusual label", "points", "higher"
 )
 P_VALUE = MeasureKind("p.{model}", "p-value of the permutation test of {model}", "p", "lower")
 
 
-def permutation_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def permutation_measures(summary: Row) -> list[Measure]:
     """Return how much better every model is where words have their usual label, and the p-value."""
     measures = []
     for model, part in summary["models"].items():
-        name, n = "permutation_test", part["pool"]
-        ends = {"low": part["low"], "high": part["high"]}
-        measures.append(DIFFERENCE.of(name, part["difference"], **ends, chance=0.0, n=n, model=model))
-        measures.append(P_VALUE.of(name, part["log10_p"], n=n, model=model))
+        n = part["pool"]
+        measures.append(DIFFERENCE.of(NAME, **interval(part, "difference"), chance=0.0, n=n, model=model))
+        measures.append(P_VALUE.of(NAME, part["log10_p"], n=n, model=model))
     return measures
 
 
@@ -42,7 +42,7 @@ Reading = Literal["union", "twice", "difference"]
 
 
 @dataclass(frozen=True)
-class PermutationTest:
+class PermutationTest(Probe):
     """Exact test of whether correctness is exchangeable between usual (U) and unusual (N) examples.
 
     Args:
@@ -57,12 +57,9 @@ class PermutationTest:
         seed: seed of the shuffles.
     """
 
-    name: ClassVar[str] = "permutation_test"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Permutation test"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
-    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
-    about: ClassVar[About] = "models"
     measured = staticmethod(permutation_measures)
 
     per_label: int = 50
@@ -81,7 +78,7 @@ class PermutationTest:
         usual, unusual = (np.asarray(part.sum(axis=1)).ravel() > 0 for part in (sets.usual, sets.unusual))
         if not usual.any() or not unusual.any():
             raise Skip("needs test examples that contain a word with its usual label, and with another label")
-        tests: dict[str, dict[str, Any]] = {}
+        tests: dict[str, dict[str, float | str]] = {}
         findings, tables = [], []
         for model in predictions:
             tested = self.test(
@@ -112,7 +109,7 @@ class PermutationTest:
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
 
     def test(
-        self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any
+        self, model: Predictions, cues: CueSet, usual: Bools, unusual: Bools, strata: Ints | None
     ) -> PermutationResult:
         """Return the test of one model over examples in U and N; p and interval allow for shared texts."""
         right = model.correct(cues.examples)
@@ -120,12 +117,9 @@ class PermutationTest:
             right, usual, unusual, strata=strata, reading=self.reading, draws=self.draws, seed=self.seed
         )
         [effect] = two_sided_design_effects(right, versus(usual[:, None], unusual[:, None]), cues.shared)
-        return replace(
-            tested,
-            log10_p=float(deflated_log10_p(tested.log10_p, effect, sides=1)),
-            low=max(float(widened(tested.difference, tested.low, effect)), -1.0),
-            high=min(float(widened(tested.difference, tested.high, effect)), 1.0),
-        )
+        low, high = widened_within(tested.difference, tested.low, tested.high, effect)
+        log10_p = deflated_log10_p(tested.log10_p, effect, sides=1)
+        return replace(tested, log10_p=float(log10_p), low=float(low), high=float(high))
 
     def _by_word(
         self, model: Predictions, cues: CueSet, words: pl.DataFrame, sets: Membership
@@ -155,10 +149,10 @@ def usual_table(
     model: Predictions,
     names: pl.DataFrame,
     sets: Membership,
-    correct: Any,
+    correct: Bools,
     *,
     alpha: float,
-    strata: Any = None,
+    strata: Ints | None = None,
     shared: Sequence[Ints] = (),
 ) -> pl.DataFrame:
     """Return accuracy with the usual label and with another for every feature, tested one by one.
@@ -169,44 +163,39 @@ def usual_table(
     tested = (tests.usual > 0) & (tests.unusual > 0)
     effects = two_sided_design_effects(correct, versus(sets.usual, sets.unusual), shared)
     log_p = deflated_log10_p(np.where(tested, tests.log10_p, np.nan), effects, sides=1)
-    q = pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None)
-    low, high = newcombe_difference(
+    ends = newcombe_difference(
         np.round(np.nan_to_num(tests.usual_accuracy) * tests.usual),
         tests.usual,
         np.round(np.nan_to_num(tests.unusual_accuracy) * tests.unusual),
         tests.unusual,
     )
     difference = tests.usual_accuracy - tests.unusual_accuracy
-    low = np.maximum(widened(difference, low, effects), -1.0)
-    high = np.minimum(widened(difference, high, effects), 1.0)
+    low, high = widened_within(difference, *ends, effects)
     return for_model(names, model.model).with_columns(
         usual=tests.usual,
         unusual=tests.unusual,
-        usual_accuracy=pl.Series(tests.usual_accuracy).fill_nan(None),
-        unusual_accuracy=pl.Series(tests.unusual_accuracy).fill_nan(None),
-        difference=pl.Series(difference).fill_nan(None),
-        difference_low=pl.Series(np.where(tested, low, np.nan)).fill_nan(None),
-        difference_high=pl.Series(np.where(tested, high, np.nan)).fill_nan(None),
-        log10_p=pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
-        q_value=q,
-        significant=(q <= alpha).fill_null(False),
+        usual_accuracy=nullable(tests.usual_accuracy),
+        unusual_accuracy=nullable(tests.unusual_accuracy),
+        difference=nullable(difference),
+        difference_low=nullable(np.where(tested, low, np.nan)),
+        difference_high=nullable(np.where(tested, high, np.nan)),
+        **tested_columns(log_p, alpha),
     )
 
 
-def _numbers(tested: PermutationResult) -> dict[str, Any]:
-    return {
-        "log10_p": tested.log10_p,
-        "p_value": tested.p_value,
-        "p": tested.p_text,
-        "usual": tested.usual,
-        "unusual": tested.unusual,
-        "pool": tested.pool,
-        "usual_accuracy": tested.usual_accuracy,
-        "unusual_accuracy": tested.unusual_accuracy,
-        "difference": tested.difference,
-        "low": tested.low,
-        "high": tested.high,
-    }
+def _numbers(tested: PermutationResult) -> dict[str, float | str]:
+    names = (
+        "log10_p",
+        "p_value",
+        "usual",
+        "unusual",
+        "pool",
+        "usual_accuracy",
+        "unusual_accuracy",
+        "difference",
+    )
+    numbers = {name: getattr(tested, name) for name in (*names, "low", "high")}
+    return numbers | {"p": tested.p_text}
 
 
 def _finding(
@@ -229,17 +218,7 @@ def _finding(
         text += f", stratified by correct answer; {other.p_text} without strata)."
     else:
         text += f"; stratified by correct answer, p = {within.p_text})."
-    low, high, n = tested.low, tested.high, tested.pool
+    difference = interval(vars(tested) | {"difference": tested.difference}, "difference")
     return Finding(
-        "permutation_test",
-        severity,
-        title,
-        text,
-        tested.difference,
-        low,
-        high,
-        0.0,
-        n,
-        unit="points",
-        key=model,
+        NAME, severity, title, text, **difference, chance=0.0, n=tested.pool, unit="points", key=model
     )

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.data import Instances
+from cuecard.analysis import About, Need
+from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED, check_test, only_test
@@ -24,6 +25,14 @@ from cuecard.wording import percent, plural
 
 #: What `read_predictions` takes: a file, a table in memory, or a function to call.
 PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]
+
+
+class Probe:
+    """What probes have in common, unless they say otherwise: they apply to every task and are about models."""
+
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
+    about: ClassVar[About] = "models"
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
-from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, interval
+from cuecard.data import GROUPED_TASKS, Instances, Task
 from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.distribution import DistributionTest
-from cuecard.probes.examples import UNANSWERED, effects_of, q_of, whose_choice
+from cuecard.probes.examples import UNANSWERED, effects_of, nullable, q_of
 from cuecard.probes.permutation import usual_table
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.design_effect import deflated_log10_p
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
@@ -41,12 +41,11 @@ def given_length(model: Predictions, cues: CueSet) -> pl.DataFrame:
 
 
 def _frame(preference: PreferenceGiven) -> pl.DataFrame:
-    log_p = np.asarray(preference.log10_p, dtype=np.float64)
     return pl.DataFrame(
         {
             "given_length": pl.Series(preference.excess, dtype=pl.Float64),
-            "given_length_log10_p": pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
-            "given_length_q": pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None),
+            "given_length_log10_p": nullable(preference.log10_p),
+            "given_length_q": nullable(q_of(preference.log10_p)),
         }
     )
 
@@ -130,22 +129,37 @@ VERDICTS: tuple[RelianceVerdict, ...] = ("relies", "signs", "avoids", "length", 
 #: Fewer test examples than this that break a cue cannot tell whether a model relies on it.
 ENOUGH_UNUSUAL = 20
 
+NAME = "reliance"
+#: Columns of the tests that the joined table shows.
+_BREAKS = (
+    "usual",
+    "unusual",
+    "usual_accuracy",
+    "unusual_accuracy",
+    "difference",
+    "difference_low",
+    "difference_high",
+)
+_LEANS = (
+    *("usual_share", "flat", "lean", "amplification", "usual_share_without"),
+    *("contrast", "contrast_q", "with_cue_only", "against_cue"),
+)
 CUES = MeasureKind("cues", "cues probed", "count")
 RELIES = MeasureKind("relies.{model}", "cues {model} relies on", "count", "higher")
 SIGNS = MeasureKind("signs.{model}", "cues {model} shows signs of using", "count", "higher")
 
 
-def reliance_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def reliance_measures(summary: Row) -> list[Measure]:
     """Return how many cues every model relies on or shows signs of using."""
-    measures = [CUES.of("reliance", summary["cues"])]
+    measures = [CUES.of(NAME, summary["cues"])]
     for model, part in summary["models"].items():
-        measures.append(RELIES.of("reliance", part["relies"], model=model))
-        measures.append(SIGNS.of("reliance", part["signs"], model=model))
+        measures.append(RELIES.of(NAME, part["relies"], model=model))
+        measures.append(SIGNS.of(NAME, part["signs"], model=model))
     return measures
 
 
 @dataclass(frozen=True)
-class Reliance:
+class Reliance(Probe):
     """One row per cue and model: data strength beside the evidence of three tests.
 
     A model *relies* on a cue if it is more often right where the cue has its usual label than where it has
@@ -162,12 +176,9 @@ class Reliance:
         seed: seed of the samples.
     """
 
-    name: ClassVar[str] = "reliance"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Cues and reliance"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
-    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (CUES, RELIES, SIGNS)
-    about: ClassVar[About] = "models"
     measured = staticmethod(reliance_measures)
 
     alpha: float = 0.05
@@ -186,46 +197,22 @@ class Reliance:
         }
         summary = {"models": counted, "cues": len(cues), "alpha": self.alpha, "source": cues.source}
         findings = [_finding(str(model), table, len(cues), data.task) for model in counted]
-        return Result(summary, {"reliance": table}, findings, measures=reliance_measures(summary))
+        return Result(summary, {NAME: table}, findings, measures=reliance_measures(summary))
 
     def _of_model(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
         strength = cues.table.select(
             "family", "feature", "label", "train_count", "test_count", "share", "lift", "z", "cueness"
         )
-        gaps = accuracy_table(model, cues, alpha=self.alpha).select(
-            "gap", "gap_low", "gap_high", gap_q="q_value"
-        )
+        gaps = accuracy_table(model, cues, alpha=self.alpha)
         right = model.correct(cues.examples)
         breaks = usual_table(model, cues.names, cues.members, right, alpha=self.alpha, shared=cues.shared)
         leans = DistributionTest(draws=self.draws, alpha=self.alpha, seed=self.seed).tested(model, cues)[1]
         joined = pl.concat(
             [
                 strength.select(pl.lit(model.model).alias("model"), pl.all()),
-                gaps,
-                breaks.select(
-                    "usual",
-                    "unusual",
-                    "usual_accuracy",
-                    "unusual_accuracy",
-                    "difference",
-                    "difference_low",
-                    "difference_high",
-                    breaks_q="q_value",
-                    breaks_significant="significant",
-                ),
-                leans.select(
-                    "usual_share",
-                    "flat",
-                    "lean",
-                    "amplification",
-                    "usual_share_without",
-                    "contrast",
-                    "contrast_q",
-                    "with_cue_only",
-                    "against_cue",
-                    lean_q="q_value",
-                    leaning="towards_usual",
-                ),
+                gaps.select("gap", "gap_low", "gap_high", gap_q="q_value"),
+                breaks.select(*_BREAKS, breaks_q="q_value", breaks_significant="significant"),
+                leans.select(*_LEANS, lean_q="q_value", leaning="towards_usual"),
                 given_length(model, cues).drop("given_length_log10_p"),
             ],
             how="horizontal",
@@ -296,8 +283,8 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
             f"; for {signs}, some tests do." if signs else "."
         )
         title = f"No evidence that {model} relies on a cue"
-        return Finding("reliance", "info", title, text, n=cues, key=model, counted="cues")
-    worst: dict[str, Any] = relied.row(0, named=True)
+        return Finding(NAME, "info", title, text, n=cues, key=model, counted="cues")
+    worst: Row = relied.row(0, named=True)
     names = [spoken_cue(*cue) for cue in relied.select("family", "feature").head(3).iter_rows()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
     such_as = f", such as {listed(names)}" if relied.height > len(names) else f", {listed(names)}"
@@ -311,16 +298,12 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
         f"{percent(worst['usual_accuracy'])} on {plural(worst['usual'], 'test example')} {usual} and "
         f"{percent(worst['unusual_accuracy'])} on the {worst['unusual']:,} {other}."
     )
-    return Finding(
-        "reliance",
-        severity,
-        f"{model} relies on {plural(relied.height, 'cue')}",
-        text,
-        worst["difference"],
-        worst["difference_low"],
-        worst["difference_high"],
-        0.0,
-        worst["usual"] + worst["unusual"],
-        unit="points",
-        key=model,
-    )
+    title = f"{model} relies on {plural(relied.height, 'cue')}"
+    difference = interval(worst, "difference", "difference_") | {"n": worst["usual"] + worst["unusual"]}
+    return Finding(NAME, severity, title, text, **difference, chance=0.0, unit="points", key=model)
+
+
+def whose_choice(task: Task, label: str) -> str:
+    """Return what it means for the choices with a cue to have a label: “right choice has the cue”."""
+    key = "chosen answer" if task == "preference" else "right choice"
+    return f"{key} has the cue" if label in ("right", "chosen") else f"{key} does not have the cue"
