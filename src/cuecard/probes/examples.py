@@ -139,6 +139,6 @@ def for_model(names: pl.DataFrame, model: str) -> pl.DataFrame:
     return names.select(pl.lit(model).alias("model"), pl.all())
 
 
-def column(matrix: Incidence, i: int) -> Bools:
+def column(matrix: sparse.csr_matrix, i: int) -> Bools:
     """Return which rows have the i-th feature of a sparse matrix."""
     return np.asarray(matrix[:, [i]].todense()).ravel() > 0

@@ -130,9 +130,9 @@ def _scores(right: Bools, easy: Bools, shared: Sequence[Ints]) -> dict[str, floa
         ends = share_interval(right[at], shared_here)
         scores |= dict(zip((f"{name}_accuracy", f"{name}_low", f"{name}_high"), ends, strict=True))
     difference = scores["easy_accuracy"] - scores["hard_accuracy"]
-    ends = newcombe_difference(right[easy].sum(), easy.sum(), right[~easy].sum(), (~easy).sum())
+    newcombe = newcombe_difference(right[easy].sum(), easy.sum(), right[~easy].sum(), (~easy).sum())
     [effect] = two_sided_design_effects(right, versus(easy[:, None], ~easy[:, None]), shared)
-    low, high = widened_within(difference, *ends, effect)
+    low, high = widened_within(difference, *newcombe, effect)
     return scores | {"difference": difference, "low": float(low), "high": float(high)}
 
 

@@ -301,5 +301,5 @@ def _relevance_finding(agreement: RelevanceAgreement, name: str) -> Finding:
     if agreement.left_out:
         text += f" {plural(agreement.left_out, 'example')} without a map are left out."
     title = f"Token relevance agreement is {agreement.tra:.2f}"
-    ends = {"value": agreement.tra, "low": agreement.low, "high": agreement.high, "chance": agreement.even}
+    ends = interval(vars(agreement), "tra") | {"chance": agreement.even}
     return Finding("saliency", "info", title, text, **ends, n=n, unit="score", key=name)
