@@ -128,3 +128,6 @@ def tenses(ids: Ids, offsets: Ints, word_roles: Masks, flags: Bytes) -> Signs: .
 def named_things(
     ids: Ids, offsets: Ints, entity_words: Masks, word_roles: Masks, flags: Bytes
 ) -> Letters: ...
+
+# native/scores.pxi
+def relative_logs(table: Floats, shares: Floats, smallest: float, out: Floats) -> None: ...

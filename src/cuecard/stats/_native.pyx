@@ -20,3 +20,4 @@ cdef extern from *:
 include "native/tails.pxi"
 include "native/tokens.pxi"
 include "native/english.pxi"
+include "native/scores.pxi"

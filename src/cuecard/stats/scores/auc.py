@@ -10,9 +10,12 @@ import numpy.typing as npt
 from scipy.special import expit, logit, ndtri
 
 from cuecard.stats._arrays import level_of
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.scores import _kernels
+from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.scores.row_sums import label_sums
 from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes, weights_of
+
+#: Scores this close are equal.
+TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def label_auc(
         raise ValueError("probabilities must have one row per example and one column per label")
     weight = weights_of(weights)
     stratum, n_strata = unit_codes(strata, n)
-    sums = _kernels.label_sums(codes, stratum, weight, n_strata, table.shape[1])[1]
+    sums = label_sums(codes, stratum, weight, n_strata, table.shape[1])[1]
     shares, ranked = pair_shares(sums)
     if not ranked:
         return Auc(float("nan"), 0.0, 1.0)
@@ -62,8 +65,35 @@ def label_auc(
             scores, share = table[rows, label], float(shares[part, label]) / ranked
             # Equal scores count the same in any order.
             order = np.argsort(scores)
-            area += share * _kernels.rank(scores, order, rows, codes, label, weight, share, influence)
+            mass = np.broadcast_to(weight, n)[rows]
+            part_area, deviations = ranked_area(scores, order, codes[rows] == label, mass, share)
+            area += share * part_area
+            influence[rows] += deviations
     return auc_interval(area, _squares(influence, units), inflation, level)
+
+
+def ranked_area(
+    scores: Floats, order: Ints, positive: Bools, mass: Floats, factor: float = 1.0
+) -> tuple[float, Floats]:
+    """Return the area under the ROC curve, and what every example adds to its deviation, `factor` times.
+
+    `order` is that of rising scores; `mass` is how much every example counts. Scores within `TIE` are equal.
+    """
+    rising = np.flatnonzero(np.diff(scores[order], prepend=-np.inf) > TIE)
+    tie = np.zeros(len(order), dtype=np.int64)
+    tie[order] = np.repeat(np.arange(len(rising)), np.diff(rising, append=len(order)))
+    above = np.bincount(tie, np.where(positive, mass, 0.0))
+    below = np.bincount(tie, np.where(positive, 0.0, mass))
+    positives, negatives = float(np.cumsum(mass[positive])[-1]), float(np.cumsum(mass[~positive])[-1])
+    passed, before = (np.concatenate([[0.0], np.cumsum(part)[:-1]]) for part in (above, below))
+    beaten = (before + below / 2) / negatives
+    beating = (positives - passed - above / 2) / positives
+    area = float(np.cumsum(above * beaten)[-1]) / positives
+    scaled = factor * mass
+    deviations = np.where(
+        positive, scaled * (beaten[tie] - area) / positives, scaled * (beating[tie] - area) / negatives
+    )
+    return area, deviations
 
 
 def pair_shares(sums: Floats) -> tuple[Floats, int]:
@@ -127,7 +157,7 @@ def _squares(influence: Floats, units: npt.ArrayLike | None) -> float:
     if units is not None:
         codes, n = unit_codes(units, len(influence))
         sums = np.zeros(n)
-        _kernels.add_by_code(influence, codes, sums)
+        np.add.at(sums, codes, influence)
         influence = sums
     return sum_of_squares(influence)
 

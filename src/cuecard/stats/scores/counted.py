@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.scores import _counted_kernels, _kernels
-from cuecard.stats.scores.auc import Auc, auc_interval, pair_shares
+from cuecard.stats.arrays import Floats, Ints, chunks
+from cuecard.stats.scores.auc import Auc, auc_interval, pair_shares, ranked_area
+from cuecard.stats.scores.row_sums import (
+    Cells,
+    counted_moments,
+    counted_score_sums,
+    counted_unit_sums,
+    point_terms,
+    relative_logs,
+)
 from cuecard.stats.scores.score_test import (
     SMALLEST_PROBABILITY,
     Null,
@@ -45,14 +52,16 @@ def counted_score_tests(
         return [ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")] * len(units)
     table, known, sums = probabilities.reshape(-1, k), tested.ravel(), np.stack([labels] * 4)
     shares, sizes = labels.sum(axis=0) / labels.sum(), labels.sum(axis=1)
-    logs = _counted_kernels.point_logs(table, known, shares, SMALLEST_PROBABILITY)
+    cells = Cells(cell, known, points, k)
+    logs = np.zeros_like(table)
+    logs[known] = relative_logs(table[known], shares, SMALLEST_PROBABILITY)
     means = np.zeros_like(labels)
-    score = _counted_kernels.score_sums(cell, logs, known, points, means)
+    score = counted_score_sums(cells, logs, means)
     filled = sizes > 0
     means[filled] /= sizes[filled, None]
     expected = float((means * labels).sum())
-    own, second, cube = _counted_kernels.point_terms(logs, known, points, means, sums)
-    variance, third, squares = _counted_kernels.moments(cell, k, known, points, second, cube, sizes)
+    own, second, cube = point_terms(cells, logs, means, sums)
+    variance, third, squares = counted_moments(cells, second, cube, sizes)
     null = Null(n, expected, float(variance.sum()), float(third.sum()), squares)
 
     @cache
@@ -69,7 +78,7 @@ def counted_score_tests(
         if of is None:
             return null.test(score, None, drawn_tails)
         unit, n_units = unit_codes(of, len(cell))
-        by_unit = _counted_kernels.unit_sums(cell, unit, known, own, second, n_units)
+        by_unit = counted_unit_sums(cells, unit, own, second, n_units)
         return null.test(score, by_unit, drawn_tails)
 
     return [test(of) for of in units]
@@ -93,9 +102,12 @@ def counted_label_auc(
             scores = probabilities.reshape(-1, counts.shape[2])[point, label]
             share = float(shares[part, label]) / ranked
             order = np.argsort(scores)  # equal scores count the same in any order
-            area += share * _kernels.rank(scores, order, rows, codes, label, mass, share, influence)
+            part_area, deviations = ranked_area(scores, order, codes[rows] == label, mass[rows], share)
+            area += share * part_area
+            influence[rows] += deviations
     each = np.divide(influence, mass, out=influence, where=mass > 0)
     unit, n_units = unit_codes(units, len(cell))
     sums = np.zeros(n_units)
-    _counted_kernels.add_by_cell(cell, unit, each, sums)
+    for some in chunks(len(cell)):
+        np.add.at(sums, unit[some], each[cell[some]])
     return auc_interval(area, sum_of_squares(sums), inflation)

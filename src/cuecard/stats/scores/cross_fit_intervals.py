@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from cuecard.stats._arrays import level_of
-from cuecard.stats.scores import _kernels
+from cuecard.stats.arrays import chunks, counted
 from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
@@ -84,10 +84,11 @@ def _by_units(x: npt.NDArray[Any], mean: float, units: npt.ArrayLike) -> tuple[f
     """Return the squared deviations of units, those of examples, and how many units of one size there are."""
     codes, n = unit_codes(units, len(x))
     sums = np.zeros(n)
-    _kernels.add_deviations(x, mean, codes, sums)
+    for rows in chunks(len(x)):
+        np.add.at(sums, codes[rows], x[rows] - mean)
     squares = sum_of_squares(sums)
     del sums
-    size = len(x) ** 2 / sum_of_squares(_kernels.sizes_of(codes, n))
+    size = len(x) ** 2 / sum_of_squares(counted(codes, n))
     return squares, sum_of_squares(x, mean), size
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, stdtr
 
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.scores import _kernels
+from cuecard.stats.arrays import Floats, Ints, counted
+from cuecard.stats.scores.row_sums import Examples, label_sums, score_moments, score_sums
 from cuecard.stats.scores.unit_codes import unit_codes, weights_of
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -110,18 +110,18 @@ def score_test(
     if not n:
         return ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")
     strata_codes, n_strata = unit_codes(strata, n)
-    sums = _kernels.label_sums(codes, strata_codes, weight, n_strata, table.shape[1])
+    sums = label_sums(codes, strata_codes, weight, n_strata, table.shape[1])
     # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
     shares = sums[1].sum(axis=0) / sums[1].sum()
-    given = (table, codes, strata_codes, weight, shares, SMALLEST_PROBABILITY)
+    examples = Examples(table, codes, strata_codes, weight, shares, SMALLEST_PROBABILITY)
     sizes, means = sums[0].sum(axis=1), np.zeros((n_strata, table.shape[1]))
-    score = _kernels.score_sums(*given, means)
+    score = score_sums(examples, means)
     filled = sizes > 0
     means[filled] /= sizes[filled, None]
     expected = float((means * sums[1]).sum())
     unit, n_units = unit_codes(units, n)
     own, spread = np.zeros(n_units), np.zeros(n_units)
-    variance, third, squares = _kernels.score_moments(*given, means, sums, unit, own, spread)
+    variance, third, squares = score_moments(examples, means, sums, unit, own, spread)
 
     def drawn_tails() -> tuple[float, float]:
         parts = _deviations(table, codes, np.broadcast_to(weight, n), shares, strata_codes)
@@ -130,7 +130,7 @@ def score_test(
     null = Null(n, expected, float(variance.sum()), float(third.sum()), squares)
     if units is None:
         return null.test(score, None, drawn_tails)
-    return null.test(score, (_kernels.sizes_of(unit, n_units), own, spread), drawn_tails)
+    return null.test(score, (counted(unit, n_units), own, spread), drawn_tails)
 
 
 def _deviations(
@@ -209,7 +209,7 @@ def choice_score_test_in_parts(
         return null.test(score, None, drawn_tails)
     unit, n_units = unit_codes(units, len(own))
     sums: list[Floats] = [np.bincount(unit, part, n_units).astype(np.float64) for part in (own, spread)]
-    return null.test(score, (_kernels.sizes_of(unit, n_units), sums[0], sums[1]), drawn_tails)
+    return null.test(score, (counted(unit, n_units), sums[0], sums[1]), drawn_tails)
 
 
 def _choice_terms(

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats
-from cuecard.stats.scores import _kernels
+from cuecard.stats.arrays import Floats, counted
 
 #: Numbers that are squared at a time.
 CHUNK = 1 << 18
@@ -34,7 +33,7 @@ def unit_codes(values: npt.ArrayLike | None, n: int) -> tuple[npt.NDArray[np.int
 def number_of_units(values: npt.NDArray[np.integer[Any]]) -> int:
     """Return how many different units there are."""
     codes, n = unit_codes(values, len(values))
-    return int(np.count_nonzero(_kernels.sizes_of(codes, n)))
+    return int(np.count_nonzero(counted(codes, n)))
 
 
 def weights_of(weights: npt.ArrayLike | None) -> Floats:

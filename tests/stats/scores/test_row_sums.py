@@ -1,11 +1,13 @@
-"""Compiled sums over examples are those of plain formulas."""
+"""Sums over examples are those of plain formulas."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from cuecard.stats.scores import _kernels
+from cuecard.stats.scores.auc import ranked_area
+from cuecard.stats.scores.cross_fit_intervals import _by_units
+from cuecard.stats.scores.row_sums import Examples, label_sums, score_moments, score_sums
 
 
 @pytest.fixture
@@ -16,22 +18,19 @@ def drawn():
     return table, rng.integers(0, k, n), rng.integers(0, strata, n), rng.random(n) + 0.1, strata
 
 
-def test_sizes_and_sums_of_codes(drawn):
-    _, codes, strata, weight, n = drawn
-    assert _kernels.sizes_of(strata, n + 1).tolist() == np.bincount(strata, minlength=n + 1).tolist()
-    sums = np.zeros(n)
-    _kernels.add_by_code(weight, strata, sums)
-    np.testing.assert_allclose(sums, np.bincount(strata, weight), rtol=1e-13)
-    deviations = np.zeros(n)
-    _kernels.add_deviations(codes == 1, 0.25, strata, deviations)
-    np.testing.assert_allclose(deviations, np.bincount(strata, (codes == 1) - 0.25), atol=1e-12)
+def test_deviations_of_units(drawn):
+    _, codes, strata, _, n = drawn
+    squares, alone, size = _by_units(codes == 1, 0.25, strata)
+    assert squares == pytest.approx((np.bincount(strata, (codes == 1) - 0.25) ** 2).sum())
+    assert alone == pytest.approx((((codes == 1) - 0.25) ** 2).sum())
+    assert size == pytest.approx(len(codes) ** 2 / (np.bincount(strata, minlength=n) ** 2).sum())
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_powers_of_weights_by_stratum_and_label(drawn, weighted):
     _, codes, strata, weight, n = drawn
     mass = weight if weighted else np.ones(1)
-    sums = _kernels.label_sums(codes, strata, mass, n, 3)
+    sums = label_sums(codes, strata, mass, n, 3)
     each = np.broadcast_to(mass, len(codes))
     for power in range(4):
         expected = np.bincount(strata * 3 + codes, each**power, 3 * n).reshape(n, 3)
@@ -44,18 +43,18 @@ def test_moments_are_those_of_the_matrix_of_all_examples_and_labels(drawn, weigh
     table, codes, strata, weight, n = drawn
     mass = weight if weighted else np.ones(1)
     each = np.broadcast_to(mass, len(codes))
-    labels = _kernels.label_sums(codes, strata, mass, n, 3)
+    labels = label_sums(codes, strata, mass, n, 3)
     shares = labels[1].sum(axis=0) / labels[1].sum()
-    given = (table, codes, strata, mass, shares, 1e-3)
+    examples = Examples(table, codes, strata, mass, shares, 1e-3)
     means = np.zeros((n, 3))
-    score = _kernels.score_sums(*given, means)
+    score = score_sums(examples, means)
     logs = np.log(np.maximum(table, 1e-3))
     logs -= (logs @ shares)[:, None]
     assert score == pytest.approx((each * logs[np.arange(len(codes)), codes]).sum())
     means /= labels[0].sum(axis=1)[:, None]
     units = np.arange(len(codes)) // 2
     own, spread = np.zeros(len(codes) // 2), np.zeros(len(codes) // 2)
-    variance, third, squares = _kernels.score_moments(*given, means, labels, units, own, spread)
+    variance, third, squares = score_moments(examples, means, labels, units, own, spread)
     marks = np.eye(3)[codes] * each[:, None]
     own_of, spread_of = np.zeros(len(codes)), np.zeros(len(codes))
     for s in range(n):
@@ -75,10 +74,9 @@ def test_moments_are_those_of_the_matrix_of_all_examples_and_labels(drawn, weigh
 def test_the_area_is_the_share_of_pairs_in_the_right_order(drawn, weighted):
     table, codes, _, weight, _ = drawn
     mass = weight if weighted else np.ones(1)
-    each, rows = np.broadcast_to(mass, len(codes)), np.arange(len(codes))
-    scores, influence = table[:, 1].round(1), np.zeros(len(codes))
-    area = _kernels.rank(scores, np.argsort(scores), rows, codes, 1, mass, 0.5, influence)
+    each, scores = np.broadcast_to(mass, len(codes)), table[:, 1].round(1)
     positive = codes == 1
+    area, influence = ranked_area(scores, np.argsort(scores), positive, each, 0.5)
     ahead = (scores[positive][:, None] > scores[~positive]) + 0.5 * (
         np.abs(scores[positive][:, None] - scores[~positive]) < 1e-9
     )
