@@ -92,15 +92,13 @@ def make_card(out: Path, card: Frozen) -> int:
 
 def compare(before: Path, after: Path, only: str, tolerance: float) -> int:
     """Print what differs; return the number of cards that differ by more than the tolerance."""
-    differing = 0
+    differing, lonely = 0, list[str]()
     for card in chosen_cards(only):
         folders = before / "cards" / card.name, after / "cards" / card.name
-        if not any(folder.exists() for folder in folders):
+        if not all(folder.exists() for folder in folders):
+            lonely += [card.name] if any(folder.exists() for folder in folders) else []
             continue
-        found = (
-            [] if all(folder.exists() for folder in folders) else [Difference("card", "in one folder only")]
-        )
-        found = found or compare_folders(*folders)
+        found = compare_folders(*folders)
         beyond = [difference for difference in found if difference.size > tolerance]
         differing += bool(beyond)
         print(f"{card.name}: {_verdict(found, beyond)}")
@@ -109,6 +107,8 @@ def compare(before: Path, after: Path, only: str, tolerance: float) -> int:
             print(f"    {difference.place}: {difference.text}{by}")
         if len(beyond) > SHOWN:
             print(f"    … {len(beyond) - SHOWN} more")
+    if lonely:
+        print(f"in one folder only, not compared: {', '.join(lonely)}")
     print(f"{differing} cards differ" if differing else "no card differs")
     return differing
 

@@ -34,6 +34,16 @@ def test_equal_weights_give_what_no_weights_give(kind):
             assert left.to_list() == right.to_list(), name
 
 
+def test_weights_within_examples_are_added_up_in_one_order():
+    data = small("choice")
+    weights = np.random.default_rng(0).pareto(1.5, data.n_examples)[data.example_codes] + 1
+    encoded = encode(data)
+    first, *others = (count_cues(encoded, [Words(), Bigrams()], weights=weights) for _ in range(5))
+    for other in others:
+        assert first.features.equals(other.features)
+        assert first.within.equals(other.within)
+
+
 def test_a_whole_weight_counts_an_instance_that_many_times():
     data = small("nli").train
     rng = np.random.default_rng(0)

@@ -220,7 +220,7 @@ def within_units(
     if units:
         of_cells = cell_units(of_train, train.example_codes, units[0], np.bincount(units[0]))
         columns = ["example", "feature", "unit", "offered"]
-        entries = entries.join(of_cells.select(columns), on=["example", "feature"])
+        entries = entries.join(of_cells.select(columns), on=["example", "feature"], maintain_order="left")
     mixed = entries.filter(pl.col("m") < pl.col("k"))
     of_features = _squares(mixed, "unit" if units else "example", len(presence.names))
     if units:
@@ -228,7 +228,7 @@ def within_units(
         correlation = choice_correlation(train, units[0])
         of_features = np.maximum(of_features, alone + correlation * (together - alone))
     summed = (
-        entries.group_by("feature", "k", "m")
+        entries.group_by("feature", "k", "m", maintain_order=True)  # weights are added up in one order
         .agg(
             examples=pl.col("weight").sum(),
             right=pl.col("weight").filter("right").sum(),
@@ -259,8 +259,8 @@ def choice_correlation(train: Instances, units: Ints) -> float:
 
 def _squares(entries: pl.DataFrame, unit: str, n_features: int) -> Floats:
     """Return the sum over units of the squared weight of every feature's entries."""
-    sums = entries.group_by("feature", unit).agg(pl.col("weight").sum())
-    squares = sums.group_by("feature").agg(pl.col("weight").pow(2).sum())
+    sums = entries.group_by("feature", unit, maintain_order=True).agg(pl.col("weight").sum())
+    squares = sums.group_by("feature", maintain_order=True).agg(pl.col("weight").pow(2).sum())
     of_features = np.zeros(n_features)
     of_features[squares["feature"].to_numpy()] = squares["weight"].to_numpy()
     return of_features
