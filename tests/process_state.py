@@ -12,6 +12,7 @@ from typing import Any
 #: Where things are registered by name; `tests/test_registry.py` compares this with the sources.
 REGISTRIES = {
     "cuecard.audits": "AUDITS",
+    "cuecard.cli.main": "COMMANDS",
     "cuecard.features.family": "FAMILIES",
     "cuecard.models.embeddings": "EMBEDDERS",
     "cuecard.models.text_model": "MODELS",

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cuecard.cli.help import DATA, OUTPUT, WEIGHTS
+from cuecard.cli.help import DATA, MODELS, OUTPUT, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.groups import option
 from cuecard.errors import UsageError
 from cuecard.limits import LARGEST_SEED
-from cuecard.models.text_model import MODELS
 
 if TYPE_CHECKING:
     from cuecard.card import Card

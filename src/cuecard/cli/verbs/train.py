@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.help import WEIGHTS
+from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
@@ -22,7 +22,6 @@ from cuecard.cli.options.shared import (
     path,
     required_out,
 )
-from cuecard.models.text_model import MODELS
 
 if TYPE_CHECKING:
     from cuecard.models import Debias
