@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats.cues.replication import replication
+from cuecard.stats.cues.replication import at_chance, replication
 from cuecard.stats.cues.shrinkage import shrunk_shares
 
 
@@ -50,3 +50,43 @@ def test_both_samples_together_are_one_proportion() -> None:
 def test_impossible_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="more instances"):
         replication(0.6, 50, 60, 50, 0.5)
+
+
+def test_a_pooled_share_lies_between_its_parts_and_in_its_interval() -> None:
+    rng = np.random.default_rng(5)
+    size = 20_000
+    first, chance, there = rng.uniform(0, 1, size), *rng.uniform(0.05, 0.95, (2, size))
+    n, m = rng.integers(1, 300, (2, size))
+    k = rng.binomial(m, rng.choice([0.0, 0.3, 0.9, 1.0], size))
+    found = replication(
+        first, n, k, m, chance, chance_again=there, effective_again=m * rng.uniform(0.1, 1, size)
+    )
+    assert np.all(found.share >= np.minimum(first, found.again) - 1e-12)
+    assert np.all(found.share <= np.maximum(first, found.again) + 1e-12)
+    assert np.all((found.low <= found.share) & (found.share <= found.high))
+    np.testing.assert_array_equal(found.again[k == m], 1.0)
+
+
+def test_shares_of_always_one_label_stay_whole_where_labels_have_other_shares() -> None:
+    found = replication([0.991], 400, 60, 60, 0.33, chance_again=0.39)
+    assert 0.991 < found.share.item() < 1.0
+    assert found.named() == ["holds"]
+
+
+def test_shares_at_another_chance_level_are_those_of_the_changed_prior() -> None:
+    """Against counting: labels are drawn again with other shares, the feature depends on the label alone."""
+    rng = np.random.default_rng(6)
+    having = np.array([0.6, 0.1])
+    shares = []
+    for prior in (0.5, 0.2):
+        label = (rng.random(400_000) >= prior).astype(int)
+        feature = rng.random(400_000) < having[label]
+        shares.append(float(np.mean(label[feature] == 0)))
+    assert at_chance(shares[0], 0.5, 0.2) == pytest.approx(shares[1], abs=0.01)
+
+
+def test_copies_of_one_text_confirm_nothing() -> None:
+    many, one = (replication([0.9], 200, 40, 40, 0.5, effective_again=worth) for worth in (40, 1))
+    assert many.named() == ["holds"]
+    assert one.named() == ["open"]
+    assert one.again.item() == 1.0

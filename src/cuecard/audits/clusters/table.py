@@ -56,7 +56,9 @@ def cluster_table(
     prior = _priors(data, clusters, counts, weights)
     shares = counts / counts.sum(axis=1, keepdims=True)
     in_units, of_cluster, mass = _unit_sums(own, clusters, weights)
-    squares = np.asarray(np.bincount(of_cluster, mass**2), np.float64) if repeated or weights is not None else None
+    squares = (
+        np.asarray(np.bincount(of_cluster, mass**2), np.float64) if repeated or weights is not None else None
+    )
     tested = counts if squares is None else effective_counts(counts, squares)
     lows, highs = wilson(tested, np.broadcast_to(tested.sum(axis=1)[:, None], tested.shape))
     leaning = (shares - prior).argmax(axis=1)

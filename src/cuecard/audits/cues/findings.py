@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
-from cuecard.audits.cues.holding import HOLDS, REVERSES, VANISHES
+from cuecard.audits.cues.holding import HOLDS, OPEN, REVERSES, VANISHES
 from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
 from cuecard.audits.cues.overall import all_features, not_replicated
 from cuecard.audits.cues.rows import CueRows
@@ -35,6 +35,13 @@ PARTS_NAMED = 4
 VISIBLE = 0.015
 #: Half of the last digit of a share in percent.
 ROUNDING = 0.0005
+#: What a sentence says of the test set, by outcome.
+IN_TEST = {
+    HOLDS: "",
+    VANISHES: ", where it is lost",
+    REVERSES: ", where it is turned round",
+    OPEN: ", too few to confirm it",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,18 +218,17 @@ def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
         text += f" ({interval})"
     text += f"; chance is {percent(row['chance'])}."
     if row["again_n"]:
-        again = f"{percent(row['again_share'])} of {round(row['again_n']):,}"
-        once = not sample.grouped and round(row["again_n"]) < row["test_count"]
-        text += f" In the test set: {again}{' distinct texts' if once else ''}"
-        text += "" if row["outcome"] == HOLDS else ", too few to confirm it"
+        texts = plural(round(row["again_texts"]), "distinct text")
+        copies = f" ({texts})" if not sample.grouped and row["again_texts"] < row["again_n"] else ""
+        text += f" In the test set: {percent(row['again_share'])} of {round(row['again_n']):,}{copies}"
+        text += IN_TEST[row["outcome"]]
         pooled = f"95 % CI {percent(row['held_low'])} to {percent(row['held_high'])}"
-        sizes = row["effective_n"], row["again_n"]
-        plain = (row["adjusted_share"] * sizes[0] + row["again_share"] * sizes[1]) / max(sum(sizes), 1)
-        # Where labels have other shares in the test set, the sum of both is not that of their examples.
-        same = abs(plain - row["held_share"]) < 0.002 + 0.5 / max(sum(sizes), 1)
-        level = "" if same else ", at the chance level of the training set,"
         shares = row["share"], row["again_share"]
-        if same and not min(shares) - ROUNDING <= row["held_share"] <= max(shares) + ROUNDING:
+        level = ""
+        # Where labels have other shares in the test set, the share of both is not that of their examples.
+        if abs(row["again_at_chance"] - row["again_share"]) > ROUNDING:
+            level = ", at the chance level of the training set,"
+        elif not min(shares) - ROUNDING <= row["held_share"] <= max(shares) + ROUNDING:
             level = ", corrected for selection,"
         text += f"; training and test set together{level} {percent(row['held_share'])} ({pooled})."
     elif "test" in sample.splits:

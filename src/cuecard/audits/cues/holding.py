@@ -21,7 +21,10 @@ HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES
 #: Units that are drawn at a time.
 AT_A_TIME = 1 << 20
 #: Columns of `held_shares`.
-COLUMNS = ("outcome", "again_n", "again_share", "held_share", "held_low", "held_high", "coverage")
+COLUMNS = (
+    *("outcome", "again_n", "again_texts", "again_share", "again_at_chance"),
+    *("held_share", "held_low", "held_high", "coverage"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,56 +48,78 @@ def held_shares(
 ) -> pl.DataFrame:
     """Return what a second sample says about every cue: one row per cue, in the order of the columns of `rows`.
 
-    `again_n` and `again_share` are of the test split, each copy of a text counted once; they are missing without one.
+    `again_n`, `again_texts` and `again_share` are of all rows of the test split, and missing without one; copies of a
+    text count in intervals only. `again_at_chance` is the share there at the chance level of train.
     `outcome` is what that says about the share of train; without a test split, what either half of train says about the
-    other. `held_share`, `held_low` and `held_high` are of train (corrected for selection) and test together.
+    other. `held_share`, `held_low` and `held_high` are of train (corrected for selection) and test together, at the
+    chance level of train: between both shares.
     `coverage` is the share of examples the cue concerns: of train, or of test where it is smaller. `units` are those of
     the texts, or for grouped tasks of the questions.
     """
     in_train = (sample.table["split"] == "train").to_numpy()
-    first = _first_copies(units, len(sample.train))
-    if sample.grouped:  # a question counts with all its choices, or not at all
-        starts = sample.first_rows
-        first = first[starts[:-1]][sample.example_codes]
+    in_test = ~in_train
     label = cues["label"].replace_strict(
         {name: i for i, name in enumerate(sample.labels)}, return_dtype=pl.Int64
     )
     codes = label.to_numpy()
-    again_in = ~in_train & first if (~in_train).any() else None
-    parts = _halves(sample, units, first) if again_in is None else (again_in,)
+    has_test = bool(in_test.any())
+    parts = (in_test,) if has_test else _halves(sample, units)
     train, *others = sample_shares(rows, sample, codes, [in_train, *parts])
     coverage = train.examples / max(sample.train.n_examples, 1)
     share, n = cues["adjusted_share"].to_numpy(), cues["effective_n"].to_numpy()
     chance = cues["chance"].to_numpy()
-    if again_in is not None:
+    missing = np.full(cues.height, np.nan)
+    if has_test:
         [again] = others
         # Test has label shares of its own: a share is compared with what chance gives there.
-        shift = again.chance - chance if sample.grouped else _test_prior(sample, in_train)[codes] - chance
-        shift = np.nan_to_num(shift)
-        held = replication(np.clip(share + shift, 0.0, 1.0), n, again.k, again.n, chance + shift)
-        outcome, low, high = held.outcome, held.low - shift, held.high - shift
-        both = held.share - shift
+        there = again.chance if sample.grouped else _test_prior(sample, in_train)[codes]
+        texts, squares = _unit_sums(rows, sample, units, in_test)
+        worth = again.n * np.nan_to_num(divided(again.examples, squares))
+        found = replication(share, n, again.k, again.n, chance, chance_again=there, effective_again=worth)
+        outcome, both, low, high = found.outcome, found.share, found.low, found.high
         again_n, again_share = again.n, divided(again.k, again.n)
-        tested = again_in[sample.first_rows[:-1]].sum()
-        coverage = np.minimum(coverage, again.examples / max(int(tested), 1))
+        again_at_chance = np.where(again.n > 0, found.again, np.nan)
+        coverage = np.minimum(
+            coverage, again.examples / max(len(np.unique(sample.example_codes[in_test])), 1)
+        )
     else:
         outcome = _between_halves(others, sample, codes)
         both, low, high = (
             cues[name].to_numpy() for name in ("adjusted_share", "adjusted_low", "adjusted_high")
         )
-        again_n = again_share = np.full(cues.height, np.nan)
+        again_n = again_share = again_at_chance = texts = missing
     return pl.DataFrame(
         {
             "outcome": [OUTCOMES[code] for code in outcome],
             "again_n": again_n,
+            "again_texts": texts,
             "again_share": again_share,
-            "held_share": np.clip(both, 0.0, 1.0),
-            "held_low": np.clip(low, 0.0, 1.0),
-            "held_high": np.clip(high, 0.0, 1.0),
+            "again_at_chance": again_at_chance,
+            "held_share": both,
+            "held_low": low,
+            "held_high": high,
             "coverage": coverage,
         },
         schema_overrides={"outcome": pl.String},
-    ).with_columns(pl.col("again_n", "again_share").fill_nan(None))
+    ).with_columns(pl.col("again_n", "again_texts", "again_share", "again_at_chance").fill_nan(None))
+
+
+def _unit_sums(rows: CueRows, sample: Instances, units: Ints, part: Bools) -> tuple[Floats, Floats]:
+    """Return in how many units some example of a part has each cue, and Σ over units of (examples with it)²."""
+    n_units = int(units.max(initial=-1)) + 1
+    counts = sparse.csr_matrix((n_units, rows.n_cues), dtype=np.int64)
+    for where, some in rows.slices():
+        chosen = part[where]
+        if chosen.any():
+            having = concerned(some, sample, where, chosen)
+            codes = units[where][chosen]
+            if sample.grouped:
+                codes = codes[np.unique(sample.example_codes[where][chosen], return_index=True)[1]]
+            ones = np.ones(len(codes), dtype=np.int64)
+            counts += (
+                sparse.csr_matrix((ones, (codes, np.arange(len(codes)))), (n_units, len(codes))) @ having
+            )
+    return _sums(counts > 0).astype(np.float64), _sums(counts.multiply(counts)).astype(np.float64)
 
 
 def sample_shares(
@@ -180,19 +205,17 @@ def _sums(matrix: sparse.spmatrix) -> npt.NDArray[np.int64]:
     return np.asarray(matrix.sum(axis=0), dtype=np.int64).ravel()
 
 
-def _first_copies(units: npt.NDArray[np.int64], n_train: int) -> Bools:
-    """Return which rows are the first of their unit in their split; train rows stand first."""
-    return np.concatenate([first_of_code(units[:n_train]), first_of_code(units[n_train:])])
-
-
 def _test_prior(sample: Instances, in_train: Bools) -> Floats:
     counts = counts_of_codes(sample.label_codes[~in_train], len(sample.labels))
     prior: Floats = counts / counts.sum()
     return prior
 
 
-def _halves(sample: Instances, units: npt.NDArray[np.int64], first: Bools) -> tuple[Bools, Bools]:
+def _halves(sample: Instances, units: npt.NDArray[np.int64]) -> tuple[Bools, Bools]:
     """Return the first copies of train in two halves; units are never divided."""
+    first = first_of_code(units)
+    if sample.grouped:  # a question counts with all its choices, or not at all
+        first = first[sample.first_rows[:-1]][sample.example_codes]
     rng = np.random.default_rng(0)
     of_examples = units[sample.first_rows[:-1]] if sample.grouped else units
     n = int(of_examples.max(initial=-1)) + 1
@@ -213,7 +236,7 @@ def _between_halves(
         chance = np.where(np.isnan(there.chance), prior[label], there.chance)
         share = np.where(here.n > 0, divided(here.k, here.n), chance)
         outcomes.append(replication(share, here.n, there.k, there.n, chance).outcome)
-    rank = np.array([1, 2, 3, 0], dtype=np.int8)  # open, holds, vanishes, reverses: from mild to grave
+    rank = np.array([1, 2, 3, 0], dtype=np.int8)  # open, holds, vanishes, reverses: from least to most severe
     worse = np.maximum(rank[outcomes[0]], rank[outcomes[1]])
     back = np.array([3, 0, 1, 2], dtype=np.int8)
     return back[worse]

@@ -26,11 +26,13 @@ class Replication:
 
     Attributes:
         outcome: index into `OUTCOMES`, one per share.
-        share: share over both samples.
+        again: share in the second sample, at the chance level of the first.
+        share: share over both samples, at the chance level of the first: it lies between `again` and the first share.
         low, high: its Wilson interval.
     """
 
     outcome: npt.NDArray[np.int8]
+    again: Floats
     share: Floats
     low: Floats
     high: Floats
@@ -46,6 +48,9 @@ def replication(
     k_again: npt.ArrayLike,
     n_again: npt.ArrayLike,
     chance: npt.ArrayLike,
+    *,
+    chance_again: npt.ArrayLike | None = None,
+    effective_again: npt.ArrayLike | None = None,
 ) -> Replication:
     """Return whether shares of a first sample hold in a second one.
 
@@ -59,22 +64,58 @@ def replication(
         k_again: instances with the label in the second sample.
         n_again: instances in the second sample.
         chance: share where nothing is given away.
+        chance_again: the same in the second sample, where it differs: a share keeps its odds relative to chance.
+        effective_again: how many independent instances those of the second sample are worth, where texts repeat.
 
     >>> replication([0.9, 0.9, 0.9, 0.9], 50, [45, 20, 2, 2], [50, 50, 50, 3], 0.5).named()
     ['holds', 'vanishes', 'reverses', 'open']
     """
-    first, size, k, m, base = np.broadcast_arrays(
-        *(np.asarray(values, dtype=np.float64) for values in (share, n, k_again, n_again, chance))
+    first, size, k, m, base, there, worth = np.broadcast_arrays(
+        *(
+            np.asarray(values, dtype=np.float64)
+            for values in (
+                *(share, n, k_again, n_again, chance),
+                chance if chance_again is None else chance_again,
+                n_again if effective_again is None else effective_again,
+            )
+        )
     )
     if (k > m).any() or (k < 0).any():
         raise ValueError("The second sample has more instances with the label than instances.")
-    low, high = wilson(k, m)
-    above = first >= base
-    half = base + KEPT * (first - base)
+    seen = k / np.maximum(m, 1)
+    low, high = _interval(seen, worth)
+    expected = at_chance(first, base, there)
+    above = expected >= there
+    half = there + KEPT * (expected - there)
     lost = np.where(above, high < half, low > half)
-    beyond = np.where(above, high < base, low > base)
-    same = np.where(above, low > base, high < base)
+    beyond = np.where(above, high < there, low > there)
+    same = np.where(above, low > there, high < there)
     outcome = np.select([beyond, lost, same & (m > 0)], [2, 1, 0], default=3).astype(np.int8)
-    hits, total = np.rint(first * size) + k, np.rint(size) + m
-    both_low, both_high = wilson(hits, total)
-    return Replication(outcome, hits / np.maximum(total, 1e-300), both_low, both_high)
+    again = at_chance(seen, there, base)
+    total = size + worth
+    pooled = np.where(m > 0, (first * size + again * worth) / np.maximum(total, 1e-300), first)
+    return Replication(outcome, again, pooled, *_interval(pooled, total))
+
+
+def at_chance(share: npt.ArrayLike, chance: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+    """Return shares as they would be at another chance level: the odds relative to chance stay, so 0 and 1 do, too.
+
+    Where a chance level is unknown, 0 or 1, shares stay as they are.
+
+    >>> at_chance([0.5, 0.75, 1.0], 0.5, 0.25).round(3).tolist()
+    [0.25, 0.5, 1.0]
+    """
+    p, here, there = np.broadcast_arrays(
+        *(np.asarray(values, dtype=np.float64) for values in (share, chance, other))
+    )
+    known = (here > 0) & (here < 1) & (there > 0) & (there < 1) & (here != there)
+    here, there = np.where(known, here, 0.5), np.where(known, there, 0.5)
+    favour, against = p * there * (1 - here), (1 - p) * here * (1 - there)
+    return np.where(known, favour / (favour + against), p)
+
+
+def _interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Return Wilson's interval of shares of n instances, which need not be whole; a share lies in its interval."""
+    size = np.rint(np.nan_to_num(n))
+    low, high = wilson(np.rint(np.nan_to_num(share) * size), size)
+    return np.minimum(low, share), np.maximum(high, share)
