@@ -15,7 +15,8 @@ from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import fitted_probabilities
 from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
-from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
+from cuecard.probes import box_statistics, check_test, identical_pairs
+from cuecard.probes.debiased_evaluation import weighted_accuracies
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeights
 from cuecard.stats.arrays import Bools, Floats, Ints
@@ -154,7 +155,7 @@ class SelectionExperiment:
         themselves, frequency = self._identical(data, match)
         scored = [test, themselves, *(part.train for part in self.also)]
         [recipe] = seedless_recipes([self.model], self.settings)
-        answers: list[pl.DataFrame] = []
+        in_test: dict[str, Bools] = {}
         boxes: list[pl.DataFrame] = []
         elsewhere: list[dict[str, Any]] = []
         for seed in range(self.seed, self.seed + self.seeds):
@@ -162,18 +163,19 @@ class SelectionExperiment:
             for training, weights in ((BIASED, None), (DEBIASED, train_weights)):
                 fitted = self._fitted(recipe.with_options(seed=seed), data, scored, training, weights)
                 name = f"{training} training" + (f", seed {seed}" if self.seeds > 1 else "")
-                answers.append(_answers(test, fitted[0], name))
                 boxes.append(frequency.with_columns(model=pl.lit(name), score=pl.Series(fitted[1][:, match])))
                 right[training] = [
                     part.label_codes == probabilities.argmax(axis=1)
                     for part, probabilities in zip([test, *scored[2:]], [fitted[0], *fitted[2:]], strict=True)
                 ]
+                in_test[name] = right[training][0]
             names = [f"{data.name} (test)", *(part.name for part in self.also)]
             elsewhere += [
                 {"seed": seed, "dataset": name, **_compared(biased, debiased)}
                 for name, biased, debiased in zip(names, right[BIASED], right[DEBIASED], strict=True)
             ]
-        evaluation = debiased_evaluation(data, pl.concat(answers), weighed.examples)
+        test_weights = weighed.examples.filter(split="test")["weight"].to_numpy()
+        evaluation = weighted_accuracies(test.table["label"].cast(pl.String), test_weights, in_test)
         across = pl.DataFrame(elsewhere)
         box_table = box_statistics(pl.concat(boxes))
         summary = {
@@ -252,13 +254,6 @@ def _check_labels(data: Instances, other: Instances) -> None:
             f"{other.name} {what}, and the models know {', '.join(data.labels)}: use the same label names with "
             "--labels."
         )
-
-
-def _answers(test: Instances, probabilities: Floats, name: str) -> pl.DataFrame:
-    labels = pl.Series(test.labels, dtype=pl.String)
-    return test.table.select("example_id").with_columns(
-        prediction=labels.gather(probabilities.argmax(axis=1)), model=pl.lit(name)
-    )
 
 
 def _compared(biased: Any, debiased: Any) -> dict[str, Any]:

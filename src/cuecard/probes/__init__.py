@@ -4,7 +4,7 @@ from cuecard.analysis import Analysis
 from cuecard.probes.accuracy import AccuracyTest
 from cuecard.probes.cue_members import CueStressSet, cue_stress_set
 from cuecard.probes.cue_set import CueSet, choose_cues
-from cuecard.probes.debiased_evaluation import DebiasedEvaluation, debiased_evaluation
+from cuecard.probes.debiased_evaluation import DebiasedEvaluation
 from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.hard_subset import HardSubset
@@ -14,7 +14,6 @@ from cuecard.probes.identical_pairs import (
     identical_pairs,
     identical_scores,
     matching_label,
-    score_identical_pairs,
 )
 from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
 from cuecard.probes.model_pairs import AgreementOfModels, PairedComparison, TokenRelevance, token_relevance
@@ -82,7 +81,6 @@ __all__ = [
     "choose_cues",
     "counted_once",
     "cue_stress_set",
-    "debiased_evaluation",
     "distinctly_named",
     "find_prompt",
     "identical_pairs",
@@ -96,7 +94,6 @@ __all__ = [
     "read_many_predictions",
     "read_predictions",
     "read_verdicts",
-    "score_identical_pairs",
     "token_relevance",
     "trained_predictions",
 ]

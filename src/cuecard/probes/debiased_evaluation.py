@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
-from cuecard.data import TASKS, Instances, Task
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
+from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.probes.examples import check_test, shared_texts
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
@@ -24,12 +24,6 @@ from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral
 from cuecard.stats.scores.doubly_robust import DebiasedAccuracy, accuracy_without_leak, steady_depth
 from cuecard.stats.weighted import effective_sample_size, weighted_change, weighted_share
 from cuecard.wording import only_applies_to, percent, plural, points
-
-__all__ = [
-    "DebiasedEvaluation",
-    "debiased_evaluation",
-]
-
 
 NAME = "debiased_evaluation"
 SIZE = MeasureKind("effective_sample_size", "effective sample size of the test set", "share", "lower")
@@ -43,83 +37,24 @@ WEIGHTED_BASELINE = MeasureKind(
 KINDS = (SIZE, ACCURACY, WEIGHTED, CHANGE, BASELINE, WEIGHTED_BASELINE)
 
 
-def evaluation_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def evaluation_measures(summary: Row) -> list[Measure]:
     """Return the accuracy of every model and baseline, unweighted and under the weights."""
     n = summary["n"]
     measures = [SIZE.of(NAME, summary["effective_share"], n=n)]
     for model, part in summary["models"].items():
         plain, weighted = (BASELINE, WEIGHTED_BASELINE) if part["baseline"] else (ACCURACY, WEIGHTED)
         for kind, prefix in ((plain, ""), (weighted, "weighted_")):
-            ends = {"low": part[f"{prefix}low"], "high": part[f"{prefix}high"]}
-            measures.append(kind.of(NAME, part[f"{prefix}accuracy"], **ends, n=n, model=model))
+            measures.append(kind.of(NAME, **interval(part, f"{prefix}accuracy", prefix), n=n, model=model))
         if not part["baseline"]:
-            ends = {"low": part["change_low"], "high": part["change_high"]}
-            measures.append(CHANGE.of(NAME, part["change"], **ends, chance=0.0, n=n, model=model))
+            change = interval(part, "change", "change_")
+            measures.append(CHANGE.of(NAME, **change, chance=0.0, n=n, model=model))
     return measures
-
-
-def debiased_evaluation(
-    data: Instances,
-    predictions: pl.DataFrame,
-    weights: pl.DataFrame,
-    *,
-    split: str = "test",
-    level: float = 0.95,
-) -> pl.DataFrame:
-    """Return unweighted and weighted accuracy with intervals, a row per model and first one for the majority.
-
-    Args:
-        data: the dataset that was predicted.
-        predictions: columns `example_id`, `prediction` (a label; for choices, the chosen position), and `model` where
-            there are several.
-        weights: columns `example_id`, `split`, `weight`, as the remedies return them.
-        split: the split to evaluate on.
-        level: level of the intervals.
-    """
-    if split not in data.splits:
-        raise unknown_name("split", split, list(data.splits))
-    gold = _gold(data.split(split))
-    mine = weights.filter(pl.col("split").cast(pl.String) == split).select("example_id", "weight")
-    gold = gold.join(mine, on="example_id", how="left", maintain_order="left")
-    if gold["weight"].null_count():
-        raise InputError(
-            f"{gold['weight'].null_count():,} {split} examples have no weight; reweight all splits together."
-        )
-    rows = [majority_row(gold["gold"], gold["weight"].to_numpy(), level)]
-    if "model" not in predictions.columns:
-        predictions = predictions.with_columns(model=pl.lit("model"))
-    for (name,), answers in predictions.group_by("model", maintain_order=True):
-        answered = answers.select("example_id", pl.col("prediction").cast(pl.String))
-        if answered["example_id"].n_unique() < answered.height:
-            raise InputError(
-                f"The predictions of {name!r} name an example twice; keep one row per example and model."
-            )
-        joined = gold.join(answered, on="example_id", how="left", maintain_order="left")
-        missing = joined["prediction"].null_count()
-        if missing:
-            raise InputError(
-                f"The predictions of {name!r} lack {missing:,} of {joined.height:,} {split} examples, such as "
-                f"{joined.filter(pl.col('prediction').is_null())['example_id'][0]!r}; predict every example."
-            )
-        right = (joined["prediction"] == joined["gold"]).to_numpy()
-        rows.append(accuracy_row(str(name), right, joined["weight"].to_numpy(), level))
-    return pl.DataFrame(rows, schema_overrides=ROW_SCHEMA)
-
-
-def _gold(data: Instances) -> pl.DataFrame:
-    """Return the right answer of every example: its label, or the position of the right choice."""
-    table = data.table.with_columns(pl.col("example_id").cast(pl.String))
-    if data.grouped:
-        table = table.filter(pl.Series(data.label_codes == 0))
-        return table.select("example_id", gold=pl.col("position").cast(pl.String))
-    return table.select("example_id", gold=pl.col("label").cast(pl.String))
 
 
 def accuracy_row(
     model: str,
     right: Bools,
     weights: Floats,
-    level: float = 0.95,
     *,
     weighted_right: Bools | None = None,
     robust: DebiasedAccuracy | None = None,
@@ -130,8 +65,8 @@ def accuracy_row(
     change is then no property of one model and has no interval. With `robust`, the estimate is the doubly robust one,
     and that of the weights alone stands beside it.
     """
-    plain = weighted_share(right, np.ones(len(right)), level)
-    weighted = weighted_share(right if weighted_right is None else weighted_right, weights, level)
+    plain = weighted_share(right, np.ones(len(right)))
+    weighted = weighted_share(right if weighted_right is None else weighted_right, weights)
     change: tuple[float | None, ...] = (weighted.share - plain.share, None, None)
     if robust is not None:
         estimate = (robust.accuracy, robust.low, robust.high, robust.effective_n)
@@ -139,7 +74,7 @@ def accuracy_row(
     else:
         estimate = (weighted.share, weighted.low, weighted.high, weighted.effective_n)
         if weighted_right is None:
-            change = weighted_change(right, weights, level)
+            change = weighted_change(right, weights)
     names = ("weighted_accuracy", "weighted_low", "weighted_high", "effective_n")
     return {
         "model": model,
@@ -153,14 +88,27 @@ def accuracy_row(
     }
 
 
-def majority_row(gold: pl.Series, weights: Floats, level: float = 0.95) -> dict[str, object]:
+def weighted_accuracies(gold: pl.Series, weights: Floats, right: Mapping[str, Bools]) -> pl.DataFrame:
+    """Return unweighted and weighted accuracy with intervals: a row for the majority, then one per model.
+
+    Args:
+        gold: the right answer of every example.
+        weights: of the examples.
+        right: where each model is right.
+    """
+    rows = [majority_row(gold, weights)]
+    rows += [accuracy_row(model, correct, weights) for model, correct in right.items()]
+    return pl.DataFrame(rows, schema_overrides=ROW_SCHEMA)
+
+
+def majority_row(gold: pl.Series, weights: Floats) -> dict[str, object]:
     """Return the accuracy of always giving the most frequent answer, which may be another under the weights."""
     shares = pl.DataFrame({"gold": gold, "weight": weights}).group_by("gold").agg(
         n=pl.len(), weight=pl.col("weight").sum()
     )  # fmt: skip
     most = [shares.sort(column, "gold", descending=[True, False])["gold"][0] for column in ("n", "weight")]
     plain, weighted = ((gold == answer).to_numpy() for answer in most)
-    return accuracy_row("majority", plain, weights, level, weighted_right=weighted)
+    return accuracy_row("majority", plain, weights, weighted_right=weighted)
 
 
 #: Columns of the table whose values may all be missing.
@@ -183,7 +131,7 @@ SIMULATED_FROM = 100
 
 
 @dataclass(frozen=True)
-class DebiasedEvaluation:
+class DebiasedEvaluation(Probe):
     """Every model's accuracy on the test split unweighted, and under weights that take a leak out of it.
 
     By default the weights are leakage-neutral: the graph is of all splits, and how it goes with the label is learnt
@@ -199,12 +147,10 @@ class DebiasedEvaluation:
         seed: seed of folds and forests.
     """
 
-    name: ClassVar[str] = "debiased_evaluation"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Debiased evaluation"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
-    about: ClassVar[About] = "models"
     measured = staticmethod(evaluation_measures)
 
     test_weights: str | None = None
@@ -226,7 +172,7 @@ class DebiasedEvaluation:
     def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return a row per model, beside the majority and what the pair graph alone gives."""
         examples = check_test(data)
-        about: dict[str, Any] = {"infinite": 0, "clipped": 0, "estimator": "weighted"}
+        about: dict[str, object] = {"infinite": 0, "clipped": 0, "estimator": "weighted"}
         rows = []
         neutral: _Neutral | None = None
         if self.test_weights is not None:
@@ -259,11 +205,11 @@ class DebiasedEvaluation:
             "largest": float(weights.max()),
             "largest_share": float(weights.max() / weights.sum()),
             **about,
-            "models": {row["model"]: _described(row) for row in table.iter_rows(named=True)},
+            "models": {row.pop("model"): row for row in table.drop("n").to_dicts()},
         }
         summary["notes"] = _notes(summary, own=self.test_weights is not None)
         findings, measures = _findings(table, summary), evaluation_measures(summary)
-        return Result(summary, {"debiased_evaluation": table}, findings, measures=measures)
+        return Result(summary, {NAME: table}, findings, measures=measures)
 
     def _robust(self, right: Bools, neutral: _Neutral) -> DebiasedAccuracy:
         """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
@@ -361,11 +307,7 @@ def _own_weights(examples: Examples, column: str) -> Floats:
     return np.asarray(weights / weights.mean())
 
 
-def _described(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("model", "n")}
-
-
-def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
+def _notes(summary: Row, *, own: bool) -> list[str]:
     """Return why the weighted accuracies are uncertain, in sentences."""
     n, size = summary["n"], summary["effective_sample_size"]
     notes = (
@@ -402,7 +344,7 @@ def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
     return notes
 
 
-def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
+def _findings(table: pl.DataFrame, summary: Row) -> list[Finding]:
     """Return a sentence for every model, serious where it loses accuracy beyond chance."""
     world = (
         "if sentence frequency did not predict the label"
@@ -419,14 +361,9 @@ def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
             f"{percent(row['weighted_high'])}) {world}: a change of {points(row['change'])} points "
             f"(95 % CI {points(row['change_low'])} to {points(row['change_high'])})."
         )
-        title = f"{row['model']} loses accuracy without the leak" if severity != "info" else (
-            f"Accuracy of {row['model']} without the leak"
-        )  # fmt: skip
-        findings.append(
-            Finding(
-                "debiased_evaluation", severity, title, " ".join([text, *summary["notes"][:2]]),
-                row["weighted_accuracy"], row["weighted_low"], row["weighted_high"], None, row["n"],
-                key=row["model"],
-            )
-        )  # fmt: skip
+        loses = severity != "info"
+        title = f"{row['model']} loses accuracy" if loses else f"Accuracy of {row['model']}"
+        title, text = f"{title} without the leak", " ".join([text, *summary["notes"][:2]])
+        ends = interval(row, "weighted_accuracy", "weighted_")
+        findings.append(Finding(NAME, severity, title, text, **ends, n=row["n"], key=row["model"]))
     return findings

@@ -3,56 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, interval
 from cuecard.data import Instances, Task
 from cuecard.data.files.reading import read_file
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import sentence_codes
+from cuecard.probes.predictions import Probe
 from cuecard.probes.trained import LINEAR_MODELS, linear_predictions
 from cuecard.registry import unknown_name
 from cuecard.wording import percent, plural
-
-__all__ = [
-    "IdenticalPairTest",
-    "box_statistics",
-    "identical_pairs",
-    "identical_scores",
-    "matching_label",
-    "score_identical_pairs",
-]
-
 
 #: Sentences that occur at least this often share the last box.
 LAST_FREQUENCY = 10
 
 
-class PairModel(Protocol):
-    """Anything that gives a probability per label for pairs of texts."""
-
-    def predict_proba(self, premises: Sequence[str], hypotheses: Sequence[str]) -> npt.ArrayLike:
-        """Return an array of one row per pair and one column per label."""
-        ...
-
-
-def identical_pairs(
-    data: Instances, *, split: str = "train", sample: int | None = None, seed: int = 0
-) -> pl.DataFrame:
-    """Return every distinct sentence of a split paired with itself, and how often it occurs there.
+def identical_pairs(data: Instances, *, sample: int | None = None, seed: int = 0) -> pl.DataFrame:
+    """Return every distinct sentence of the training set paired with itself, and how often it occurs there.
 
     The frame has `example_id`, `premise`, `hypothesis` and `frequency`; written to a file, any model can score it. With
     `sample`, at most this many sentences are drawn, rare and frequent ones alike; a sentence has the same id in every
-    sample of the same split.
+    sample.
     """
-    table = data.split(split).table
+    table = data.train.table
     both = pl.concat([table["premise"], table["hypothesis"].rename("premise")])
     first, second, n = sentence_codes(table["premise"], table["hypothesis"])
     codes = np.concatenate([first, second])
@@ -85,39 +66,6 @@ def _spread_sample(
         members = order[classes[order] == value]
         turn[members] = np.arange(len(members))
     return np.sort(rows[np.lexsort((order, turn))[:size]])
-
-
-def score_identical_pairs(
-    pairs: pl.DataFrame, models: dict[str, PairModel], *, label: int, batch: int = 4096
-) -> pl.DataFrame:
-    """Return the pairs with every model's probability that they match, long: `model`, `frequency`, `score` …
-
-    `label` is the column of `predict_proba` that means the two sentences match.
-    """
-    frames = []
-    for name, model in models.items():
-        scores = []
-        for part in pairs.iter_slices(batch):
-            probabilities = np.asarray(
-                model.predict_proba(part["premise"].to_list(), part["hypothesis"].to_list()), dtype=float
-            )
-            if (
-                probabilities.ndim != 2
-                or len(probabilities) != part.height
-                or not 0 <= label < probabilities.shape[1]
-            ):
-                raise InputError(
-                    f"predict_proba of {name!r} gave an array of shape {probabilities.shape} for {part.height} pairs; "
-                    f"expected a row per pair and more than {label} columns."
-                )
-            scores.append(probabilities[:, label])
-        frames.append(
-            pairs.select("example_id", "frequency").with_columns(
-                model=pl.lit(name),
-                score=pl.Series(np.concatenate(scores) if scores else [], dtype=pl.Float64),
-            )
-        )
-    return pl.concat(frames) if frames else pairs.select("example_id", "frequency").clear()
 
 
 def box_statistics(scores: pl.DataFrame, *, last: int = LAST_FREQUENCY) -> pl.DataFrame:
@@ -167,18 +115,10 @@ def box_statistics(scores: pl.DataFrame, *, last: int = LAST_FREQUENCY) -> pl.Da
 
 #: Labels that mean that the two sentences match, lower case.
 MATCHING = frozenset(
-    {
-        "entailment",
-        "entails",
-        "duplicate",
-        "is_duplicate",
-        "paraphrase",
-        "equivalent",
-        "same",
-        "similar",
-        "match",
-    }
-    | {"matching", "yes", "true", "1"}
+    (
+        *("entailment", "entails", "duplicate", "is_duplicate", "paraphrase", "equivalent"),
+        *("same", "similar", "match", "matching", "yes", "true", "1"),
+    )
 )
 SCORES = ("score", "probability", "p_match")
 PREFIXES = ("p_", "prob_", "probability_")
@@ -337,20 +277,21 @@ FEWEST_COMPARED = 5
 #: Frequent sentences whose mean score is compared with that of the rarest.
 FEWEST_FREQUENT = 20
 
+NAME = "identical_pairs"
 MATCHED = MeasureKind(
     "matched.{model}", "identical pairs that {model} predicts as matching", "share", "lower"
 )
 RISE = MeasureKind("rise.{model}", "score of {model} for frequent minus rare sentences", "points")
 
 
-def identical_pair_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def identical_pair_measures(summary: Row) -> list[Measure]:
     """Return how many identical pairs every model matches, and how its score rises with frequency."""
     measures = []
     for model, part in summary["models"].items():
-        measures.append(MATCHED.of("identical_pairs", part["matched"], n=part["n"], model=model))
+        measures.append(MATCHED.of(NAME, part["matched"], n=part["n"], model=model))
         if part["rise"] is not None:
-            ends = {"low": part["rise_low"], "high": part["rise_high"], "n": part["n"]}
-            measures.append(RISE.of("identical_pairs", part["rise"], **ends, chance=0.0, model=model))
+            rise = interval(part, "rise", "rise_") | {"chance": 0.0, "n": part["n"]}
+            measures.append(RISE.of(NAME, **rise, model=model))
     return measures
 
 
@@ -359,7 +300,7 @@ NOTABLE_RISE, LARGE_RISE = 0.05, 0.2
 
 
 @dataclass(frozen=True)
-class IdenticalPairTest:
+class IdenticalPairTest(Probe):
     """Scores of sentences paired with themselves, as Tukey boxes by frequency, one series per model.
 
     Every such pair matches, so a model that reads gives all of them a high score, frequent or not.
@@ -370,12 +311,11 @@ class IdenticalPairTest:
         seed: seed of what is drawn at random.
     """
 
-    name: ClassVar[str] = "identical_pairs"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Identical pairs"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
     needs: ClassVar[frozenset[Need]] = frozenset({"identical_pairs"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (MATCHED, RISE)
-    about: ClassVar[About] = "models"
     measured = staticmethod(identical_pair_measures)
 
     match: str | None = None
@@ -402,17 +342,17 @@ class IdenticalPairTest:
         boxes = box_statistics(scores, last=self.last)
         models = {str(name): _trend(mine) for (name,), mine in scores.group_by("model", maintain_order=True)}
         summary = {"models": models, "last": self.last, "pairs": scores["example_id"].n_unique()}
-        tables = {"identical_pairs": boxes, "identical_pair_scores": scores}
+        tables = {NAME: boxes, "identical_pair_scores": scores}
         findings = [_finding(name, summary_of_scores) for name, summary_of_scores in models.items()]
         return Result(summary, tables, findings, measures=identical_pair_measures(summary))
 
 
-def _trend(scores: pl.DataFrame) -> dict[str, Any]:
+def _trend(scores: pl.DataFrame) -> Row:
     """Return how the score goes with frequency: Spearman's ρ, and the means of rare and of frequent sentences."""
     from scipy.stats import spearmanr, ttest_ind
 
     frequency, score = scores["frequency"].to_numpy(), scores["score"].to_numpy()
-    trend: dict[str, Any] = {
+    trend: dict[str, object] = {
         "n": scores.height,
         "mean": float(score.mean()),
         "matched": float((score >= 0.5).mean()),
@@ -446,7 +386,7 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _finding(model: str, scores: dict[str, Any]) -> Finding:
+def _finding(model: str, scores: Row) -> Finding:
     pairs = f"{plural(scores['n'], 'sentence')} paired with themselves (all match)"
     if scores["rise"] is None:
         title = f"{model} on identical pairs"
@@ -454,7 +394,7 @@ def _finding(model: str, scores: dict[str, Any]) -> Finding:
             f"On {pairs}, {model} gives {percent(scores['matched'])} a score of at least 0.5. Too few sentences are "
             "frequent to compare them with rare ones."
         )
-        return Finding("identical_pairs", "info", title, text, n=scores["n"], key=model)
+        return Finding(NAME, "info", title, text, n=scores["n"], key=model)
     rare, frequent, rise = scores["rarest"], scores["most_frequent"], scores["rise"]
     severity: Severity = "info"
     goes_with = scores["p_value"] is not None and scores["p_value"] <= ALPHA
@@ -470,7 +410,7 @@ def _finding(model: str, scores: dict[str, Any]) -> Finding:
         f"{_times(frequent['from'])}: a difference of {_signed(rise)} (95 % CI {_signed(scores['rise_low'])} to "
         f"{_signed(scores['rise_high'])}{trend})."
     )
-    return Finding("identical_pairs", severity, title, text, n=scores["n"], key=model)
+    return Finding(NAME, severity, title, text, n=scores["n"], key=model)
 
 
 def _signed(difference: float) -> str:
