@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Unit
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Unit, interval
 from cuecard.data import Instances, Task
 from cuecard.probes.judge import biases
 from cuecard.probes.judge.biases import FEWEST
 from cuecard.probes.judge.verdicts import Verdicts
+from cuecard.probes.predictions import Probe
 from cuecard.stats import q_values, state_probability
 from cuecard.wording import percent, plural
 
@@ -41,51 +42,35 @@ STABILITY = MeasureKind("{model}.stability", "repeated verdicts of {model} that 
 KINDS = (CONSISTENCY, FIRST, LENGTH, FORMATTING, GAP, ACCURACY, BALANCED, KAPPA, SELF, STABILITY)
 
 
-def judge_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def judge_measures(summary: Row) -> list[Measure]:
     """Return the measures of every judge of a summary."""
     measures = []
     for model, part in summary["judges"].items():
         order, style, people = part.get("position"), part.get("style"), part.get("agreement")
         if order:
-            ends = {"low": order["low"], "high": order["high"], "n": order["n"]}
-            measures.append(CONSISTENCY.of(NAME, order["consistency"], **ends, model=model))
-            measures.append(
-                FIRST.of(
-                    NAME,
-                    order["first_share"],
-                    low=order["first_low"],
-                    high=order["first_high"],
-                    chance=0.5,
-                    n=order["to_first"] + order["to_second"],
-                    model=model,
-                )
-            )
+            consistency = interval(order, "consistency")
+            measures.append(CONSISTENCY.of(NAME, **consistency, n=order["n"], model=model))
+            first, flips = interval(order, "first_share", "first_"), order["to_first"] + order["to_second"]
+            measures.append(FIRST.of(NAME, **first, chance=0.5, n=flips, model=model))
         for row in style["covariates"] if style else ():
-            kind = {"length": LENGTH, "formatting": FORMATTING}.get(row["feature"])
-            if kind is not None:
-                ends = {"low": row["low"], "high": row["high"], "chance": 0.0, "n": style["n"]}
-                measures.append(kind.of(NAME, row["coefficient"], **ends, model=model))
+            if kind := {"length": LENGTH, "formatting": FORMATTING}.get(row["feature"]):
+                odds = interval(row, "coefficient")
+                measures.append(kind.of(NAME, **odds, chance=0.0, n=style["n"], model=model))
         for kind, key in ((ACCURACY, "accuracy"), (BALANCED, "balanced"), (KAPPA, "kappa"), (GAP, "gap")):
-            value = (people or {}).get(key)
-            if people and value:
+            if people and (value := people.get(key)):
                 chance = 0.0 if kind in (KAPPA, GAP) else 0.5
-                measures.append(kind.of(NAME, **_ends(value), chance=chance, n=people["n"], model=model))
-        own, again = part.get("self_preference"), part.get("stability")
-        if own:
-            measures.append(SELF.of(NAME, **_ends(own), chance=0.0, n=own["n"], model=model))
-        if again:
-            measures.append(STABILITY.of(NAME, **_ends(again), n=again["n"], model=model))
+                measures.append(kind.of(NAME, **interval(value), chance=chance, n=people["n"], model=model))
+        if own := part.get("self_preference"):
+            measures.append(SELF.of(NAME, **interval(own), chance=0.0, n=own["n"], model=model))
+        if again := part.get("stability"):
+            measures.append(STABILITY.of(NAME, **interval(again), n=again["n"], model=model))
     return measures
-
-
-def _ends(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: part[key] for key in ("value", "low", "high")}
 
 
 HIGH, MEDIUM = 0.15, 0.05
 
 
-def judge_findings(summary: Mapping[str, Any]) -> list[Finding]:
+def judge_findings(summary: Row) -> list[Finding]:
     """Return the findings of every judge; one that follows nothing but quality has one finding that says so."""
     findings: list[Finding] = []
     for model, part in summary["judges"].items():
@@ -99,7 +84,7 @@ def _severity(effect: float) -> Severity:
     return "high" if effect >= HIGH else "medium" if effect >= MEDIUM else "low"
 
 
-def _position(model: str, part: Mapping[str, Any]) -> Finding:
+def _position(model: str, part: Row) -> Finding:
     order = part["position"]
     side, flips = (
         ("first", order["to_first"])
@@ -113,23 +98,14 @@ def _position(model: str, part: Mapping[str, Any]) -> Finding:
         f"{state_probability('p', order['p_value'])})."
     )
     net = abs(order["to_first"] - order["to_second"]) / order["n"]
-    return Finding(
-        "judge",
-        _severity(net),
-        f"{model} prefers the response shown {side}",
-        text,
-        order["consistency"],
-        order["low"],
-        order["high"],
-        n=order["n"],
-        key=f"{model}/position",
-        role="flaw",
-    )
+    title, kept = f"{model} prefers the response shown {side}", interval(order, "consistency")
+    key = f"{model}/position"
+    return Finding(NAME, _severity(net), title, text, **kept, n=order["n"], key=key, role="flaw")
 
 
-def _length(model: str, part: Mapping[str, Any]) -> Finding:
-    style = part["style"]
-    row = next(r for r in style["covariates"] if r["feature"] == "length")
+def _length(model: str, part: Row) -> Finding:
+    style, row = part["style"], _of_length(part)
+    assert row is not None
     more = "longer" if row["coefficient"] > 0 else "shorter"
     held = "at equal quality" if style["given_quality"] else "without quality labels"
     text = (
@@ -145,12 +121,12 @@ def _length(model: str, part: Mapping[str, Any]) -> Finding:
             f"{percent(people['balanced']['value'])} (as it stands {percent(people['accuracy']['value'])})."
         )
     careful = min(abs(row["low"]), abs(row["high"])) / 4  # change of a probability near one half
-    measured = {"value": row["coefficient"], "low": row["low"], "high": row["high"], "n": style["n"]}
+    odds = interval(row, "coefficient") | {"n": style["n"]}
     title = f"{model} prefers {more} responses"
-    return _flaw(f"{model}/length", _severity(careful), title, text, measured, unit="score")
+    return _flaw(f"{model}/length", _severity(careful), title, text, odds, unit="score")
 
 
-def _self(model: str, part: Mapping[str, Any]) -> Finding:
+def _self(model: str, part: Row) -> Finding:
     own = part["self_preference"]
     reference = percent(own["reference"])
     than = f"people in {reference}" if own["people"] else f"chance is {reference}"
@@ -164,7 +140,7 @@ def _self(model: str, part: Mapping[str, Any]) -> Finding:
     return _flaw(f"{model}/self", severity, title, text, own, unit="points")
 
 
-def _chance(model: str, part: Mapping[str, Any]) -> Finding:
+def _chance(model: str, part: Row) -> Finding:
     people = part["agreement"]
     kappa = people["kappa"]
     below = kappa["high"] < 0
@@ -177,7 +153,7 @@ def _chance(model: str, part: Mapping[str, Any]) -> Finding:
     return _flaw(f"{model}/chance", "high", title, text, {**kappa, "n": people["n"]}, unit="score")
 
 
-def _unclear(model: str, part: Mapping[str, Any]) -> Finding:
+def _unclear(model: str, part: Row) -> Finding:
     people = part["agreement"]
     kappa, n = people["kappa"], plural(people["n"], "verdict")
     text = (
@@ -189,18 +165,22 @@ def _unclear(model: str, part: Mapping[str, Any]) -> Finding:
     return _flaw(f"{model}/agreement", "info", title, text, {**kappa, "n": people["n"]}, unit="score")
 
 
-def _flaw(
-    key: str, severity: Severity, title: str, text: str, measured: Mapping[str, Any], *, unit: Unit
-) -> Finding:
+def _flaw(key: str, severity: Severity, title: str, text: str, measured: Row, *, unit: Unit) -> Finding:
     """Return the finding about a number that is 0 for a judge without this bias."""
-    value, low, high, n = (measured[name] for name in ("value", "low", "high", "n"))
-    return Finding("judge", severity, title, text, value, low, high, 0.0, n, key=key, unit=unit, role="flaw")
+    ends = interval(measured) | {"chance": 0.0, "n": measured["n"]}
+    return Finding(NAME, severity, title, text, **ends, key=key, unit=unit, role="flaw")
+
+
+def _of_length(part: Row) -> Row | None:
+    """Return what the verdicts of a judge owe to length, where that was tested."""
+    covariates = (part["style"] or {}).get("covariates", ())
+    return next((row for row in covariates if row["feature"] == "length"), None)
 
 
 _FINDINGS = {"position": _position, "length": _length, "self": _self, "chance": _chance}
 
 
-def _fair(model: str, part: Mapping[str, Any]) -> Finding:
+def _fair(model: str, part: Row) -> Finding:
     parts = []
     if part.get("position"):
         parts.append(f"position ({percent(part['position']['consistency'])} consistent)")
@@ -224,7 +204,7 @@ def _fair(model: str, part: Mapping[str, Any]) -> Finding:
             f" It agrees with people in {percent(people['accuracy']['value'])} (κ = {kappa['value']:z.2f}, 95 % CI "
             f"{kappa['low']:z.2f} to {kappa['high']:z.2f})."
         )
-    return Finding("judge", "info", title, text, key=f"{model}/fair", role="flaw")
+    return Finding(NAME, "info", title, text, key=f"{model}/fair", role="flaw")
 
 
 #: What is tested of every judge, where there are enough comparisons for it.
@@ -232,7 +212,7 @@ TESTS = ("position", "style", "self_preference", "stability", "agreement")
 
 
 @dataclass(frozen=True)
-class JudgeTest:
+class JudgeTest(Probe):
     """Test the verdicts of judges, or the scores of reward models, for what they follow besides quality.
 
     Position (both orders, exact), length and formatting at equal quality, the judge's own family among responses of
@@ -243,12 +223,11 @@ class JudgeTest:
         alpha: a bias is named if its q-value over the tests of a judge is at most this.
     """
 
-    name: ClassVar[str] = "judge"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Judges"
     tasks: ClassVar[frozenset[Task]] = frozenset({"preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
-    about: ClassVar[About] = "models"
     measured = staticmethod(judge_measures)
 
     alpha: float = 0.05
@@ -264,11 +243,7 @@ class JudgeTest:
             judges[verdicts.name] = part | {"tested": tested(part)}
             if calibrated is not None:
                 rewards.append(calibrated.drop("side").with_columns(judge=pl.lit(verdicts.name)))
-        summary: dict[str, Any] = {
-            "judges": judges,
-            "alpha": self.alpha,
-            "fewest": biases.FEWEST,
-        }
+        summary = {"judges": judges, "alpha": self.alpha, "fewest": FEWEST}
         tables = {"judges": _table(judges)}
         if rewards:
             tables["judge_rewards"] = pl.concat(rewards)
@@ -294,9 +269,8 @@ class JudgeTest:
         p_values = {}
         if part["position"]:
             p_values["position"] = part["position"]["p_value"]
-        length = [r for r in (part["style"] or {}).get("covariates", ()) if r["feature"] == "length"]
-        if length:
-            p_values["length"] = length[0]["p_value"]
+        if length := _of_length(part):
+            p_values["length"] = length["p_value"]
         if part["self_preference"]:
             p_values["self"] = part["self_preference"]["p_value"]
         adjusted = q_values(np.log(np.maximum(list(p_values.values()), 1e-300))) if p_values else np.empty(0)
@@ -312,54 +286,45 @@ class JudgeTest:
         return part, rewards
 
 
-def tested(part: Mapping[str, Any]) -> bool:
+def tested(part: Row) -> bool:
     """Return whether there were enough comparisons for any test of a judge."""
     return any(part[name] for name in TESTS)
 
 
-def _table(judges: dict[str, Any]) -> pl.DataFrame:
+def _table(judges: Mapping[str, Row]) -> pl.DataFrame:
     """Return one row per judge with its main numbers."""
     rows = []
-    for name, part in judges.items():
-        order, people = part["position"] or {}, part["agreement"] or {}
-        length = [r for r in (part["style"] or {}).get("covariates", ()) if r["feature"] == "length"]
+    for judge, part in judges.items():
+        order, people, length = part["position"] or {}, part["agreement"] or {}, _of_length(part) or {}
+        values = {"consistency": order.get("consistency"), "length": length.get("coefficient")}
+        values |= {name: (people.get(name) or {}).get("value") for name in ("accuracy", "balanced", "kappa")}
+        values |= {name: (part[name] or {}).get("value") for name in ("self_preference", "stability")}
+        for name, numbers in (
+            ("consistency", order),
+            ("length", length),
+            ("kappa", people.get("kappa") or {}),
+        ):
+            values |= {f"{name}_{end}": numbers.get(end) for end in ("low", "high")}
         rows.append(
             {
-                "judge": name,
+                "judge": judge,
                 "verdicts": part["verdicts"],
                 "missing": part["missing"],
                 "named": ", ".join(part["biases"]) or ("fair" if tested(part) else "not tested"),
-                "consistency": order.get("consistency"),
-                "consistency_low": order.get("low"),
-                "consistency_high": order.get("high"),
                 "to_first": order.get("to_first"),
                 "to_second": order.get("to_second"),
-                "length": length[0]["coefficient"] if length else None,
-                "length_low": length[0]["low"] if length else None,
-                "length_high": length[0]["high"] if length else None,
-                "accuracy": (people.get("accuracy") or {}).get("value"),
-                "balanced": (people.get("balanced") or {}).get("value"),
-                "kappa": (people.get("kappa") or {}).get("value"),
-                "kappa_low": (people.get("kappa") or {}).get("low"),
-                "kappa_high": (people.get("kappa") or {}).get("high"),
-                "self_preference": (part["self_preference"] or {}).get("value"),
-                "stability": (part["stability"] or {}).get("value"),
+                **values,
             }
         )
-    schema = {"verdicts": pl.Int64, "missing": pl.Int64, "to_first": pl.Int64, "to_second": pl.Int64}
-    floats = (
-        "consistency",
-        "consistency_low",
-        "consistency_high",
-        "length",
-        "length_low",
-        "length_high",
-        "accuracy",
-        "balanced",
-        "kappa",
-        "kappa_low",
-        "kappa_high",
-        "self_preference",
-        "stability",
-    )
-    return pl.DataFrame(rows, schema_overrides={**schema, **dict.fromkeys(floats, pl.Float64)})
+    return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+
+
+_COLUMNS = {
+    "judge": pl.String,
+    **dict.fromkeys(("verdicts", "missing"), pl.Int64),
+    "named": pl.String,
+    **dict.fromkeys(("consistency", "consistency_low", "consistency_high"), pl.Float64),
+    **dict.fromkeys(("to_first", "to_second"), pl.Int64),
+    **dict.fromkeys(("length", "length_low", "length_high", "accuracy", "balanced"), pl.Float64),
+    **dict.fromkeys(("kappa", "kappa_low", "kappa_high", "self_preference", "stability"), pl.Float64),
+}
