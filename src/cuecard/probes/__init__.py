@@ -28,7 +28,7 @@ from cuecard.probes.predictions import (
     read_many_predictions,
     read_predictions,
 )
-from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers, prompted_predictions
+from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers
 from cuecard.probes.reliance import Reliance
 from cuecard.probes.trained import (
     LINEAR_MODELS,
@@ -90,7 +90,6 @@ __all__ = [
     "matching_label",
     "option_order",
     "prompted_answers",
-    "prompted_predictions",
     "read_many_predictions",
     "read_predictions",
     "read_verdicts",

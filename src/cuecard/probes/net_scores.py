@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
 from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.partial_input.baselines.battery import Battery
 from cuecard.audits.partial_input.baselines.guessing import Guesses
@@ -22,17 +22,12 @@ from cuecard.audits.slices.rules import answer_rules
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import q_values
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.preferences.item_response import fit_items, item_response
 from cuecard.stats.scores.cross_fit_intervals import mean_interval
 from cuecard.wording import listed, percent, plural
-
-__all__ = [
-    "NetScores",
-]
-
 
 #: Share of the models above the median that must agree on another answer than the key.
 AGREED = 0.6
@@ -209,25 +204,24 @@ SURE_MODELS = 30
 _CHOICES = re.compile(r"[-_ ]choices([-_ ]only)?$")
 
 
-def net_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def net_measures(summary: Row) -> list[Measure]:
     """Return every model's accuracies, and what it adds to the choices alone."""
     measures = []
     for row in summary["models"]:
         for way, kind in WAYS.items():
             if way in row:
-                ends = {"low": row[f"{way}_low"], "high": row[f"{way}_high"], "n": summary["counts"][way]}
-                measures.append(kind.of(NAME, row[way], **ends, model=row["model"]))
-        beyond = summary["beyond"].get(row["model"])
-        if beyond:
-            ends = {"low": beyond["low"], "high": beyond["high"], "chance": 0.0, "n": summary["n"]}
-            measures.append(BEYOND.of(NAME, beyond["value"], **ends, model=row["model"]))
+                accuracy = interval(row, way, f"{way}_")
+                measures.append(kind.of(NAME, **accuracy, n=summary["counts"][way], model=row["model"]))
+        if beyond := summary["beyond"].get(row["model"]):
+            bits = interval(beyond) | {"chance": 0.0, "n": summary["n"]}
+            measures.append(BEYOND.of(NAME, **bits, model=row["model"]))
     if summary["suspect"] is not None:
         measures.append(SUSPECT.of(NAME, summary["suspect"], n=summary["n"]))
     return measures
 
 
 @dataclass(frozen=True)
-class NetScores:
+class NetScores(Probe):
     """Accuracy as it stands, where no shortcut works, and under weights that are neutral to all of them.
 
     A shortcut is a content-blind rule (longest, first, most frequent, …) or a partial input that is above chance on the
@@ -247,7 +241,6 @@ class NetScores:
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice", "preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (AS_IT_STANDS, UNSOLVED, NEUTRAL, BEYOND, SUSPECT)
-    about: ClassVar[About] = "models"
     measured = staticmethod(net_measures)
 
     tokens: str | None = None
@@ -271,7 +264,7 @@ class NetScores:
             counts["unsolved"] = left
         table = scores_of([one.model for one in full], correct, ways, examples.units("example"), self.seed)
         suspects = _suspects(full, correct, examples)
-        summary: dict[str, Any] = {
+        summary = {
             "n": len(examples),
             "working": list(leak.working),
             "solved": int(leak.solved.sum()),
@@ -288,14 +281,15 @@ class NetScores:
 
 def _beyond(
     full: Sequence[Predictions], everyone: Sequence[Predictions], examples: Examples, leak: Leak
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Row]:
     """Return for every model with probabilities the mean information beyond choices only, in bits."""
-    own = {_CHOICES.sub("", one.model): one for one in everyone if _CHOICES.search(one.model)}
-    rows, result = np.arange(len(examples)), {}
+    choices_only = {_CHOICES.sub("", one.model): one for one in everyone if _CHOICES.search(one.model)}
+    rows = np.arange(len(examples))
+    result: dict[str, Row] = {}
     for one in full:
         if one.probabilities is None:
             continue
-        partner = own.get(one.model)
+        partner = choices_only.get(one.model)
         if partner is not None and partner.probabilities is not None:
             reference, by = partner.probabilities[rows, examples.gold], partner.model
         elif leak.choices_only is not None:
@@ -329,7 +323,7 @@ def _suspects(models: Sequence[Predictions], correct: Floats, examples: Examples
     ).sort("agreed", "as_key", descending=True)
 
 
-def _findings(summary: Mapping[str, Any]) -> list[Finding]:
+def _findings(summary: Row) -> list[Finding]:
     findings = []
     if not summary["working"]:
         text = f"No content-blind rule or partial input is above chance on {plural(summary['n'], 'test example')}."
@@ -357,45 +351,28 @@ def _findings(summary: Mapping[str, Any]) -> list[Finding]:
             text += f"; {percent(row['unsolved'])} on the {left} that none solves"
         if row.get("neutral_rank_change"):
             text += f"; its rank changes from {row['accuracy_rank']} to {row['neutral_rank']}"
-        findings.append(
-            Finding(
-                NAME,
-                severity,
-                f"{row['model']}: {percent(row['neutral'])} net of the leak",
-                f"{text}.",
-                row["neutral"],
-                row["neutral_low"],
-                row["neutral_high"],
-                n=summary["n"],
-                key=row["model"],
-                role="flaw",
-            )
-        )
+        title = f"{row['model']}: {percent(row['neutral'])} net of the leak"
+        net = interval(row, "neutral", "neutral_") | {"n": summary["n"]}
+        findings.append(Finding(NAME, severity, title, f"{text}.", **net, key=row["model"], role="flaw"))
     if summary["suspect"]:
-        n, models = summary["suspect"], len(summary["models"])
-        text = (
-            f"On {plural(n, 'example')} most strong models agree on another answer than the key, and it fits as a key "
-            "better (item response model): look at them in tables/suspect_labels.parquet."
-        )
-        if models < SURE_MODELS:
-            text += (
-                f" {models} models also agree on a wrong answer by chance, so right keys are among them; "
-                f"{SURE_MODELS} or more models list few of these."
-            )
-        findings.append(
-            Finding(
-                NAME,
-                "low" if models >= SURE_MODELS else "info",
-                f"{plural(n, 'label')} {'may be wrong' if models >= SURE_MODELS else 'to check'}",
-                text,
-                float(n),
-                n=summary["n"],
-                key="suspect",
-                unit="count",
-                role="flaw",
-            )
-        )
+        findings.append(_suspect_finding(summary["suspect"], len(summary["models"]), summary["n"]))
     return findings
+
+
+def _suspect_finding(suspect: int, models: int, n: int) -> Finding:
+    text = (
+        f"On {plural(suspect, 'example')} most strong models agree on another answer than the key, and it fits as a "
+        "key better (item response model): look at them in tables/suspect_labels.parquet."
+    )
+    severity: Severity = "low"
+    title = f"{plural(suspect, 'label')} may be wrong"
+    if models < SURE_MODELS:
+        severity, title = "info", f"{plural(suspect, 'label')} to check"
+        text += (
+            f" {models} models also agree on a wrong answer by chance, so right keys are among them; "
+            f"{SURE_MODELS} or more models list few of these."
+        )
+    return Finding(NAME, severity, title, text, float(suspect), n=n, key="suspect", unit="count", role="flaw")
 
 
 def _names(working: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_nli
 from cuecard.models.endpoint import AnswerCache, Endpoint, Question
-from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predictions
+from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_answers, read_predictions
 from cuecard.probes.cue_members import sample_test
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def test_a_prompt_study_runs_from_end_to_end(served, tmp_path):
     endpoint = Endpoint(f"{served.listening_address}/v1", "smollm2", concurrency=1, timeout=120)
     prompts = [find_prompt(name) for name in ("short", "alternative")]
     cache = AnswerCache(tmp_path / "answers.jsonl")
-    models = prompted_predictions(data, endpoint, prompts, cache=cache)
+    models = read_predictions(prompted_answers(data, endpoint, prompts, cache=cache), data)
     # So small a model mostly talks past the question: what it did not say must not be read into its words.
     assert models[0].unanswered < 6
     examples = check_test(data)

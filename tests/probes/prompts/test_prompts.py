@@ -15,7 +15,6 @@ from cuecard.probes import (
     check_test,
     find_prompt,
     prompted_answers,
-    prompted_predictions,
     read_many_predictions,
     read_predictions,
 )
@@ -41,7 +40,9 @@ def small(demo):
 
 def ask(script, data, prompts, **options):
     endpoint = Endpoint(script.url, "tiny", pause=0.01, timeout=PATIENCE)
-    return prompted_predictions(data, endpoint, [find_prompt(name) for name in prompts], **options)
+    return read_predictions(
+        prompted_answers(data, endpoint, [find_prompt(name) for name in prompts], **options), data
+    )
 
 
 def test_built_in_prompts_hold_the_texts_and_all_answers_for_every_task(demo):

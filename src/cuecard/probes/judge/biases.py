@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cuecard.analysis import Row
 from cuecard.stats import accuracy_log_p, clopper_pearson
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit
@@ -27,7 +28,7 @@ MATCHED = 1.25
 _SAME = ("item", "judge")
 
 
-def position(table: pl.DataFrame) -> dict[str, Any] | None:
+def position(table: pl.DataFrame) -> Row | None:
     """Return how often the verdict stays when the order is swapped, and which way flips go, with an exact test."""
     ordered = table.filter(pl.col("first").is_in([0.0, 1.0]))
     by_order = ordered.group_by(*_SAME, "first", maintain_order=True).agg(pl.col("preferred").first())
@@ -58,7 +59,7 @@ def position(table: pl.DataFrame) -> dict[str, Any] | None:
     }
 
 
-def style_reliance(table: pl.DataFrame) -> dict[str, Any] | None:
+def style_reliance(table: pl.DataFrame) -> Row | None:
     """Return the log odds ratio of length and formatting for the verdict, quality labels held equal where known."""
     rows = table.filter(
         pl.col("preferred").is_in([0.0, 1.0])
@@ -91,19 +92,19 @@ def style_reliance(table: pl.DataFrame) -> dict[str, Any] | None:
         "n": len(rows),
         "given_quality": labelled,
         "covariates": [
-            {
-                "feature": name,
-                "coefficient": float(fit.coefficients[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
-                "p_value": float(p[i]),
-            }
-            for i, name in enumerate(names)
+            dict(
+                zip(
+                    ("feature", "coefficient", "low", "high", "p_value"),
+                    (name, *map(float, row)),
+                    strict=True,
+                )
+            )
+            for name, *row in zip(names, fit.coefficients, low, high, p, strict=True)
         ],
     }
 
 
-def agreement(table: pl.DataFrame) -> dict[str, Any] | None:
+def agreement(table: pl.DataFrame) -> Row | None:
     """Return accuracy against human verdicts, κ, and accuracy with the longer response winning half the time."""
     rows = table.filter(pl.col("human").is_not_null())
     if rows.height < FEWEST:
@@ -138,7 +139,7 @@ def agreement(table: pl.DataFrame) -> dict[str, Any] | None:
     return result
 
 
-def self_preference(table: pl.DataFrame, judge: str) -> dict[str, Any] | None:
+def self_preference(table: pl.DataFrame, judge: str) -> Row | None:
     """Return how often a judge prefers a response of its own family to one of another, of about the same length.
 
     Where people judged, too, the difference from how often they do is what counts.
@@ -176,7 +177,7 @@ def self_preference(table: pl.DataFrame, judge: str) -> dict[str, Any] | None:
     }
 
 
-def stability(table: pl.DataFrame) -> dict[str, Any] | None:
+def stability(table: pl.DataFrame) -> Row | None:
     """Return how often two verdicts about the same comparison in the same order agree."""
     groups = (
         table.group_by(*_SAME, "first", maintain_order=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
-from cuecard.data import TASKS, Instances, Task
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Skip, interval
+from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.files.paths import check_regular, shown
 from cuecard.errors import InputError, UsageError
@@ -23,7 +23,7 @@ from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer, structured_answer
 from cuecard.probes.formats.table import READ_FROM
-from cuecard.probes.predictions import Predictions, read_predictions
+from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.wording import plural, points
 
@@ -36,17 +36,18 @@ BUILT_IN = {
 }
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+NAME = "prompts"
 ACCURACY = MeasureKind("accuracy.{model}", "accuracy with the prompt {model}", "share", "lower")
 UNANSWERED_SHARE = MeasureKind(
     "unanswered.{model}", "unanswered examples with the prompt {model}", "share", "higher"
 )
 
 
-def prompt_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def prompt_measures(summary: Row) -> list[Measure]:
     """Return the accuracy with every prompt, and how many answers could not be read."""
     n = summary["n"]
     return [
-        kind.of("prompts", value, n=n, model=model)
+        kind.of(NAME, value, n=n, model=model)
         for model, part in summary["prompts"].items()
         for kind, value in ((ACCURACY, part["accuracy"]), (UNANSWERED_SHARE, part["unanswered"] / n))
     ]
@@ -145,20 +146,6 @@ def prompted_answers(
     return pl.concat(tables).insert_column(1, pl.lit(endpoint.model).alias("model"))
 
 
-def prompted_predictions(
-    data: Instances,
-    endpoint: Endpoint,
-    prompts: Sequence[Prompt],
-    *,
-    structured: bool = False,
-    cache: AnswerCache | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Predictions]:
-    """Return a model's answers to the test examples, one entry per prompt; see `prompted_answers`."""
-    answers = prompted_answers(data, endpoint, prompts, structured=structured, cache=cache, progress=progress)
-    return read_predictions(answers, data)
-
-
 def _question(prompt: Prompt, examples: Examples, i: int, structured: bool) -> Question:
     """Return what is asked about one test example."""
     text = prompt.render(examples, i)
@@ -171,9 +158,9 @@ def _question(prompt: Prompt, examples: Examples, i: int, structured: bool) -> Q
     return Question(text, max_tokens=room, schema=answer_schema(possible, steps=prompt.steps))
 
 
-def answer_schema(possible: Sequence[str], *, steps: bool) -> dict[str, Any]:
+def answer_schema(possible: Sequence[str], *, steps: bool) -> Row:
     """Return the JSON schema of an answer: one of the possible ones, behind the reasoning if steps are asked for."""
-    answer: dict[str, Any] = {"answer": {"type": "string", "enum": list(possible)}}
+    answer = {"answer": {"type": "string", "enum": list(possible)}}
     fields = {"reasoning": {"type": "string", "maxLength": MOST_REASONING}} | answer if steps else answer
     return {
         "type": "object",
@@ -211,7 +198,7 @@ def _answers(prompt: Prompt, replies: Sequence[Reply], examples: Examples) -> pl
 
 
 @dataclass(frozen=True)
-class PromptStudy:
+class PromptStudy(Probe):
     """Which of several prompts has the smallest accuracy gap, and how each leans on flattened examples.
 
     Args:
@@ -220,12 +207,10 @@ class PromptStudy:
         seed: seed of the samples.
     """
 
-    name: ClassVar[str] = "prompts"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Prompt study"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "prompts", "cues"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, UNANSWERED_SHARE)
-    about: ClassVar[About] = "models"
     measured = staticmethod(prompt_measures)
 
     alpha: float = 0.05
@@ -243,7 +228,7 @@ class PromptStudy:
             .sort("size", maintain_order=True)
             .unique(["family", "feature"], keep="first", maintain_order=True)
         )
-        summary: dict[str, Any] = {
+        summary = {
             "prompts": {
                 model.model: {
                     "unanswered": model.unanswered,
@@ -256,7 +241,7 @@ class PromptStudy:
             "n": len(cues.examples),
         }
         findings = [_finding(row, table) for row in best.iter_rows(named=True)]
-        return Result(summary, {"prompts": table}, findings, measures=prompt_measures(summary))
+        return Result(summary, {NAME: table}, findings, measures=prompt_measures(summary))
 
     def _of_prompt(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
         leans = DistributionTest(draws=self.draws, alpha=self.alpha, seed=self.seed).tested(model, cues)[1]
@@ -270,7 +255,7 @@ class PromptStudy:
         )
 
 
-def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
+def _finding(best: Row, table: pl.DataFrame) -> Finding:
     name = spoken_cue(best["family"], best["feature"])
     rows = table.filter((pl.col("family") == best["family"]) & (pl.col("feature") == best["feature"]))
     gaps = ", ".join(f"{row['prompt']} {points(row['gap'])}" for row in rows.iter_rows(named=True))
@@ -279,16 +264,7 @@ def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
         f"gap (95 % CI {points(best['gap_low'])} to {points(best['gap_high'])}; "
         f"{plural(best['with_cue'], 'test example')} with the cue). Prompts with overlapping CIs cannot be ranked."
     )
-    return Finding(
-        "prompts",
-        "info",
-        f"The prompt “{best['prompt']}” has the smallest accuracy gap for {name}",
-        text,
-        best["gap"],
-        best["gap_low"],
-        best["gap_high"],
-        0.0,
-        best["with_cue"],
-        unit="points",
-        key=f"{best['family']}:{best['feature']}",
-    )
+    title = f"The prompt “{best['prompt']}” has the smallest accuracy gap for {name}"
+    gap = interval(best, "gap", "gap_") | {"chance": 0.0, "n": best["with_cue"]}
+    key = f"{best['family']}:{best['feature']}"
+    return Finding(NAME, "info", title, text, **gap, unit="points", key=key)
