@@ -18,7 +18,7 @@ from cuecard._version import __version__
 if TYPE_CHECKING:
     from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, Slices, Style, explain
     from cuecard.card import Card, board, compare, load_card, save_card
-    from cuecard.data import Instances, load, scan
+    from cuecard.data import Instances, load
     from cuecard.errors import CueCardError
     from cuecard.probes import (
         AccuracyTest,
@@ -96,7 +96,6 @@ __all__ = [
     "read_predictions",
     "render_html",
     "save_card",
-    "scan",
     "token_relevance_agreement",
     "train",
     "write_report",

@@ -318,10 +318,6 @@ class Skip(Exception):
         self.reason = reason
 
 
-class TooLarge(Exception):
-    """Raised by `run_stream` when what it learned of a dataset does not fit in memory: it then sees the sample."""
-
-
 @runtime_checkable
 class Analysis(Protocol):
     """A question about data or about models that can be asked by name: an audit, a probe or a remedy.
@@ -333,10 +329,9 @@ class Analysis(Protocol):
     it neither prints nor changes anything that they read; false by default) and a function `measured(summary)` that
     returns its measures, by which cards of an older schema are read.
 
-    An audit with `run_stream(stream)` sees all examples of a dataset that is read in parts. `in_parts` may say that it
-    cannot with the parameters it has, and `row_bytes` how much memory it keeps of every row (`choice_row_bytes` of one
-    that is a choice or a response): where that is too much, it sees a sample as all others do. Examples in its result
-    are known by their number in `stream.data`.
+    `any_size` says that it sees all examples of a dataset that does not fit in memory (false by default): its arrays
+    then come from `data.space`, and what it reads of texts goes over `data.chunks()`. Others are given
+    `data.sample()`, and their section says so.
     """
 
     name: ClassVar[str]

@@ -13,10 +13,9 @@ from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, se
 from cuecard.audits.repeated_inputs import repeated_inputs
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.row_numbers import row_table
 from cuecard.data.splits.overlap import train_overlap
-from cuecard.data.survey import row_table
 from cuecard.data.weights import unequal_weights, weight_total
-from cuecard.engines import Stream
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import TRAINING_SET, percent, plural
 
@@ -79,14 +78,11 @@ class Overview:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
+    any_size: ClassVar[bool] = True
     measured = staticmethod(overview_measures)
 
     shown_duplicates: int = 50
     weights: str | None = None
-
-    def run_stream(self, stream: Stream) -> Result:
-        """Return what `run` returns, of a dataset that is gone through in pieces."""
-        return self.run(stream.data)
 
     def run(self, data: Instances) -> Result:
         """Return sizes, balance, lengths and everything that occurs more often than it should."""

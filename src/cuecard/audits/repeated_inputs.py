@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.exact import Inputs
 from cuecard.data.fingerprint import mixed
-from cuecard.data.splits.overlap import whole_keys
-from cuecard.data.survey import series_of
+from cuecard.data.row_numbers import series_of
+from cuecard.data.splits.overlap import example_keys
 
 #: Examples that are compared at a time.
 AT_A_TIME = 1 << 21
@@ -51,8 +50,6 @@ def repeated_inputs(
     answered = conflicting = 0
     repeated, conflicts = [], []
     for part in _by_input(examples):
-        if data.grouped:
-            part = _compared(part, table, data)
         exact -= part.select("split", "premise_text", "hypothesis_text").n_unique()
         normalised -= part.select("split", *_KEYS).n_unique()
         answered += _answered(part)
@@ -104,9 +101,7 @@ def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
         return examples.with_columns(row=series_of(first), answer_row=series_of(first))
     examples = table[first].select(chosen)
     of_choices = {
-        name: pl.Series(
-            whole_keys(data.example_codes, np.zeros(len(data), np.uint64), table[name].to_numpy())
-        )
+        name: series_of(example_keys(data, None, table[name].to_numpy()))
         for name in ("hypothesis_text", "hypothesis_key")
     }
     right = np.flatnonzero(data.label_codes == 0)
@@ -118,16 +113,6 @@ def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
         row=pl.Series(first),
         answer_row=pl.Series(right),
     )
-
-
-def _compared(part: pl.DataFrame, table: pl.DataFrame, data: Instances) -> pl.DataFrame:
-    """Return questions with other keys of their choices: those of the same choices share one, and no others."""
-    examples = data.example_codes[part["row"].to_numpy()]
-    keys = {}
-    for name in ("hypothesis_text", "hypothesis_key"):
-        inputs = Inputs(data.first_rows, table[name].to_numpy())
-        keys[name] = pl.Series(inputs.told_apart(part[name].to_numpy(), examples))
-    return part.with_columns(**keys)
 
 
 def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
@@ -154,7 +139,7 @@ def _with_texts(repeated: pl.DataFrame, data: Instances) -> pl.DataFrame:
     rows = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
     answers = repeated["answers"].explode(empty_as_null=False).to_numpy().astype(np.int64)
     wanted, place = np.unique(np.concatenate([rows, answers]), return_inverse=True)
-    texts = data.texts_of(wanted)[place].select("premise", "hypothesis", pl.col("label").cast(pl.String))
+    texts = data.table[wanted][place].select("premise", "hypothesis", pl.col("label").cast(pl.String))
     inputs = (
         texts[: len(rows)]
         .with_columns(input=np.repeat(np.arange(len(first)), sizes))

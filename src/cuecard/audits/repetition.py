@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, severity_of
 from cuecard.data import Instances, Task
-from cuecard.data.survey import row_table
+from cuecard.data.row_numbers import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
 from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
 from cuecard.wording import listed, of_responses, percent, plural
@@ -230,7 +230,7 @@ def _notable(
     order = np.flatnonzero(good)[np.argsort(-gain[good], kind="stable")]
     if not len(order):
         return []
-    texts = train.texts_of(first[order].astype(np.int64))["hypothesis"]
+    texts = train.table[first[order].astype(np.int64)]["hypothesis"]
     return [
         RepeatedText(
             str(text)[:80],
@@ -258,7 +258,7 @@ def _placeholders(data: Instances) -> list[Finding]:
             .sort(["count", "row"], descending=[True, False])
             .head(3)
         )
-        texts = data.texts_of(common["row"].to_numpy().astype(np.int64))[column]
+        texts = data.table[common["row"].to_numpy().astype(np.int64)][column]
         examples = [
             f"“{text.strip()}” {plural(n, 'time')}" for text, n in zip(texts, common["count"], strict=True)
         ]

@@ -4,19 +4,20 @@ from cuecard.data.examples import Examples
 from cuecard.data.files.sources import Source
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import parse_columns, parse_labels
-from cuecard.data.loading import load, loaded
+from cuecard.data.loading import DatasetSpec, load, loaded
+from cuecard.data.options import ReadOptions
 from cuecard.data.presets import Preset, get_preset, list_presets
-from cuecard.data.scanning import Scan, scan
 
 __all__ = [
     "COLUMNS",
     "GROUPED_TASKS",
     "TASKS",
+    "DatasetSpec",
     "Examples",
     "Instances",
     "LoadReport",
     "Preset",
-    "Scan",
+    "ReadOptions",
     "Source",
     "Task",
     "get_preset",
@@ -25,5 +26,4 @@ __all__ = [
     "loaded",
     "parse_columns",
     "parse_labels",
-    "scan",
 ]

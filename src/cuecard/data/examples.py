@@ -71,7 +71,7 @@ class Examples:
     def row_numbers(self) -> Ints:
         """The numbers of the rows of these examples among the instances."""
         if self.chosen is None:
-            return self.instances.numbers_from(0, len(self.instances))
+            return np.arange(len(self.instances), dtype=np.int64)
         return Examples(self.instances).rows(self.chosen)
 
     @property
@@ -95,7 +95,7 @@ class Examples:
         if self.chosen is not None:
             return replace(self, weights=None, chosen=None).gold[self.chosen]
         if self.grouped:
-            return self.instances.kept(self.right_rows - self.first_rows[:-1])
+            return self.instances.space.stored(self.right_rows - self.first_rows[:-1])
         codes = self.instances.label_codes
         if self.known_labels is None:
             return codes.astype(np.int64, copy=False)
@@ -112,13 +112,13 @@ class Examples:
             raise InputError(
                 f"Every example of {self.instances.task} data needs exactly one {self.instances.labels[0]!r} row."
             )
-        return self.instances.kept(right)
+        return self.instances.space.stored(right)
 
     @cached_property
     def options(self) -> Ints:
         """How many answers each example has: its rows, or the labels."""
         if self.grouped:
-            return self.instances.kept(self.sizes)
+            return self.instances.space.stored(self.sizes)
         return np.broadcast_to(np.int64(len(self.labels)), len(self))
 
     @property
@@ -194,7 +194,7 @@ class Examples:
         mask = self.in_split(name)
         first, n = int(mask.argmax()) if len(mask) else 0, int(np.count_nonzero(mask))
         if mask[first : first + n].all():  # the examples of a split stand together
-            return self.instances.numbers_from(first, first + n)
+            return np.arange(first, first + n, dtype=np.int64)
         return np.flatnonzero(mask)
 
     @cached_property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from threading import RLock
 from typing import Any, Literal, TypeVar, get_args
 
@@ -12,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.fingerprint import beginning_hashes, fingerprint, row_hashes
+from cuecard.data.fingerprint import beginning_hashes, fingerprint, mixed, row_hashes
 from cuecard.data.memo import Memo
+from cuecard.data.space import MEMORY, Space, compact
 from cuecard.data.units import (
     UNIT_SCOPES,
     Marks,
@@ -38,6 +40,8 @@ TASKS: tuple[Task, ...] = get_args(Task)
 #: Columns every table of instances has; all others are the user's own (genre, annotator, …).
 COLUMNS = ("example_id", "position", "split", "premise", "hypothesis", "label")
 
+#: Examples of a split that are taken for what needs texts in memory.
+SAMPLED = 50_000
 #: Number of derived objects that are kept: those of a run, with the texts in two or three tokenisations.
 MOST_DERIVED = 24
 
@@ -59,10 +63,6 @@ class LoadReport:
     recognised: Mapping[str, str] = field(default_factory=dict)  # role -> the user's column
     dropped: Mapping[str, int] = field(default_factory=dict)  # reason -> rows left out
     notes: tuple[str, ...] = ()
-    n_read: int = 0  # rows of the files, where they are read in parts
-    empty: Mapping[str, int] = field(
-        default_factory=dict
-    )  # column -> rows without a text, where read in parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,10 @@ class Instances:
     report: LoadReport = field(default_factory=LoadReport)
     #: Column whose values are the units of independence; copies of texts are by default.
     cluster: str | None = None
+    #: Where arrays about its rows are: in memory, or mapped from files.
+    space: Space = field(default=MEMORY, repr=False)
+    #: What one analysis leaves to the next ones: it goes by these very rows and columns, weights included.
+    remembered: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         missing = [c for c in COLUMNS if c not in self.table.columns]
@@ -121,20 +125,59 @@ class Instances:
             return self
         first, n = int(which.argmax()), int(np.count_nonzero(which))
         if which[first : first + n].all():  # the rows of a split stand together
-            table, numbers = self.table.slice(first, n), self.numbers_from(first, first + n)
+            table, numbers = self.table.slice(first, n), np.arange(first, first + n, dtype=np.int64)
         else:
             table, numbers = self.table.filter(pl.Series(which)), np.flatnonzero(which)
         part = replace(self, table=table)
         whole, own = self._origin or (self._twin, None)
         return part._from(whole, numbers if own is None else taken(own, numbers))
 
-    def numbers_from(self, first: int, last: int) -> npt.NDArray[np.int64]:
-        """Return the numbers from one to before another."""
-        return np.arange(first, last, dtype=np.int64)
+    def chunks(self) -> Iterator[slice]:
+        """Yield ranges of rows, of whole examples, whose texts and what is made of them are in memory together."""
+        ends = [rows.stop for rows in self.space.ranges(len(self))]
+        if self.grouped and len(ends) > 1:
+            ends = np.unique(self.first_rows[np.searchsorted(self.first_rows, ends)]).tolist()
+        for first, last in pairwise([0, *ends]):
+            yield slice(first, last)
 
-    def kept(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return numbers of every row or example where they are to stay: in memory, or on disk as the texts are."""
-        return values
+    def chunk(self, rows: slice) -> Instances:
+        """Return a range of rows as a dataset of its own, in memory."""
+        return replace(self, table=self.table[rows], space=replace(self.space, folder=None))
+
+    def sample(self) -> Instances:
+        """Return what analyses see that need all texts in memory: the dataset itself where it fits.
+
+        Of one that does not fit, these are at most `SAMPLED` examples of every split, drawn by a hash of their content.
+        """
+        return self if self.space.folder is None else self.derived(("sample",), self._sample)
+
+    def _sample(self) -> Instances:
+        return replace(self, table=compact(self.table[self.shown_rows]), space=MEMORY)
+
+    @cached_property
+    def shown_rows(self) -> npt.NDArray[np.int64] | None:
+        """The rows whose examples are listed one by one: those of the sample; None for all."""
+        if self.space.folder is None:
+            return None
+        first, split = self.first_rows, self.split_codes
+        hashes = self.row_hashes
+        if self.grouped:
+            hashes = np.add.reduceat(hashes, first[:-1]) if len(first) > 1 else hashes[:0]
+            split = split[first[:-1]]
+        chosen = np.zeros(len(hashes), dtype=np.bool_)
+        for code in np.unique(split):
+            own = np.flatnonzero(split == code)
+            drawn = mixed(hashes[own] + np.uint64(self.space.seed))
+            chosen[own[np.argsort(drawn, kind="stable")[:SAMPLED]]] = True
+        return np.flatnonzero(chosen[self.example_codes] if self.grouped else chosen).astype(np.int64)
+
+    @cached_property
+    def split_codes(self) -> npt.NDArray[np.int8]:
+        """The place of every row's split in `splits`."""
+        codes = np.zeros(len(self), dtype=np.int8)
+        for code, name in enumerate(self.splits):
+            codes[self.in_splits(name)] = code
+        return codes
 
     def relabelled(self, codes: npt.NDArray[np.integer[Any]]) -> Instances:
         """Return the same rows with other labels, as codes of `labels`; they share what is derived from the texts."""
@@ -258,7 +301,7 @@ class Instances:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone, to copy or send: what was derived is derived again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"remembered": {}}
 
     def units(self, scope: UnitScope = "hypothesis") -> npt.NDArray[np.int64]:
         """Return a number for every row that rows share which are one observation, found once and kept.
@@ -377,7 +420,7 @@ class Instances:
 
     def sampled_texts(self, n: int) -> pl.Series:
         """Return premises and hypotheses of n rows chosen by hash: the same whatever the order of the rows."""
-        chosen = self.texts_of(self.sampled_rows(n))
+        chosen = self.table[self.sampled_rows(n)]
         return pl.concat([chosen["premise"], chosen["hypothesis"].alias("premise")])
 
     def sampled_rows(self, n: int) -> npt.NDArray[np.int64]:
@@ -385,35 +428,29 @@ class Instances:
         rows = np.arange(len(self))
         if len(self) > n:
             # The first characters tell most texts apart; whole texts are hashed only where they decide.
-            beginnings = self._beginnings()
+            beginnings = beginning_hashes(self.table["hypothesis"])
             rows = np.flatnonzero(beginnings <= np.partition(beginnings, n - 1)[n - 1])
-        return rows[np.argsort(self._hashes_of(rows), kind="stable")][:n]
-
-    def _beginnings(self) -> npt.NDArray[np.uint64]:
-        return beginning_hashes(self.table["hypothesis"])
-
-    def _hashes_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        return row_hashes(self.table[rows])
+        return rows[np.argsort(row_hashes(self.table[rows]), kind="stable")][:n]
 
     def distinct_texts(self, side: Literal["premise", "hypothesis"]) -> int:
         """Return how many texts there are that differ in more than case, spaces and punctuation."""
         return len(np.unique(copies(self.table[side], near=False)))
 
-    def texts_of(self, rows: npt.NDArray[np.int64]) -> pl.DataFrame:
-        """Return some rows with their texts, in that order, to be shown."""
-        return self.table[rows]
-
     def characters(self, side: Literal["premise", "hypothesis"]) -> npt.NDArray[np.integer[Any]]:
         """Return the number of characters of every text of one side."""
-        return self.table[side].str.len_chars().to_numpy()
+        whole = self.whole
+        characters = whole.derived(("characters", side), lambda: whole._characters(side))
+        return characters if self.row_numbers is None else taken(characters, self.row_numbers)
+
+    def _characters(self, side: str) -> npt.NDArray[np.integer[Any]]:
+        characters = self.space.array(np.uint32, len(self))
+        for rows in self.chunks():
+            characters[rows] = self.table[side][rows].str.len_chars().to_numpy()
+        return characters
 
     def blank(self, side: Literal["premise", "hypothesis"]) -> npt.NDArray[np.bool_]:
         """Return which texts of one side have nothing but white space."""
         return (self.table[side].fill_null("").str.strip_chars() == "").to_numpy()
-
-    def with_texts(self, which: npt.NDArray[np.bool_]) -> Instances:
-        """Return some of the rows with their texts in memory."""
-        return self.rows(which)
 
     def with_columns(self, **columns: Any) -> Instances:
         """Return the same instances with extra columns added or replaced."""
@@ -426,7 +463,7 @@ def is_range(rows: npt.NDArray[np.int64]) -> bool:
     return len(rows) > 0 and int(rows[-1]) - int(rows[0]) == len(rows) - 1
 
 
-def taken(values: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def taken(values: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     """Return the values of some rows; they share the memory of all where no row is left out between them."""
     return values[int(rows[0]) :][: len(rows)] if is_range(rows) else values[rows]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,22 +22,28 @@ from cuecard.data.files.sources import (
     Source,
     name_before_split,
     read_as_is,
-    read_source,
     split_in_name,
     which_files,
     without_preset,
 )
+from cuecard.data.ingest import FileChunks, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
-from cuecard.data.layout.scheme import Wishes, columns_of, learn
-from cuecard.data.layout.shaping import Shaped, shape
+from cuecard.data.layout.scheme import columns_of, learn
+from cuecard.data.layout.shaping import Shaped, shape_split
 from cuecard.data.layout.thresholds import Threshold
+from cuecard.data.memory import PER_BYTE, free_memory, memory_needed, text_bytes
 from cuecard.data.object_storage import is_address
+from cuecard.data.options import MAX_SKIPPED, ReadOptions
 from cuecard.data.presets import Preset
-from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
+from cuecard.data.space import MEMORY, Space, temporary_space
+from cuecard.data.splits.safeguards import check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
-from cuecard.limits import check_seed
 
+#: Rows of a chunk, at most and at least.
+MOST_ROWS, FEWEST_ROWS = 200_000, 2_000
+#: The part of the memory that a chunk may take with everything that is made of it.
+AT_A_TIME = 0.25
 #: Extra column in which instances carry the number of their row while they are made.
 ROW = "cuecard_row"
 
@@ -84,38 +90,151 @@ def load(
     Examples are called by the user's id column or by their row number, counted from 1. The position of a
     preference's answers says which one was chosen, so it is no feature there.
     """
-    if limit is not None and limit < 1:
-        raise UsageError(f"limit must be at least 1 row, not {limit}.")
-    preset, train_source = without_preset(train)
-    check_seed(seed)
-    wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
-    raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit, header)
-    raws = {split: wishes.cut(raw) for split, raw in _with_label_files(raws, label_file).items()}
-    _check_holdout(holdout, raws)
-    named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
-    data = _instances(raws, wishes, name or dataset_name(train, preset), named=named, max_skipped=max_skipped)
-    data = data.clustered_by(cluster) if cluster is not None else data
-    if holdout is None:
-        return data
-    from cuecard.data.splits.holdout import hold_out
-
-    return hold_out(data, holdout, seed=seed)
+    options = ReadOptions(
+        task=task,
+        columns=columns,
+        labels=labels,
+        label_file=label_file,
+        header=header,
+        keep_unlabelled=keep_unlabelled,
+        holdout=holdout,
+        seed=seed,
+        on_error=on_error,
+        max_skipped=max_skipped,
+        name=name,
+        limit=limit,
+        cluster=cluster,
+    )
+    return DatasetSpec(train, test, dev, options)()
 
 
 @dataclass(frozen=True)
-class Unread:
-    """A dataset before anything is read: what `load` takes, and what to call once it is loaded."""
+class DatasetSpec:
+    """A dataset before anything is read: its sources, how to read them, and what to call once it is loaded."""
 
     train: Source
-    options: Mapping[str, Any] = field(default_factory=dict)
+    test: Source | None = None
+    dev: Source | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
     when_loaded: Callable[[Instances], object] | None = None
 
-    def __call__(self) -> Instances:
-        """Return the dataset, loaded now."""
-        data = load(self.train, **self.options)
+    def __call__(self, space: Space | None = None) -> Instances:
+        """Return the dataset, loaded now: what does not fit in half of the free memory is mapped from disk."""
+        space = self._space() if space is None else space
+        data = self._instances(self._tables(space), space).data
         if self.when_loaded is not None:
             self.when_loaded(data)
         return data
+
+    def with_rows(self, space: Space | None = None) -> LoadedRows:
+        """Return the dataset with the rows that it comes from, from one pass over the files."""
+        space = self._space() if space is None else space
+        return self._instances(self._tables(space), space, row_column=ROW)
+
+    @property
+    def sources(self) -> list[Source]:
+        """The sources that are given, without the names of presets."""
+        given = (self.train, self.dev, self.test)
+        return [without_preset(source)[1] for source in given if source is not None]
+
+    @property
+    def is_files(self) -> bool:
+        """Whether all sources are files, folders or globs."""
+        return all(map(is_files, self.sources))
+
+    def fits(self, memory: int) -> bool:
+        """Return whether a run that sees everything takes at most so many bytes of memory, as far as files tell."""
+        if not self.is_files or self.options.limit is not None:
+            return True
+        try:
+            return memory_needed(path for source in self.sources for path in file_paths(source)) <= memory
+        except (InputError, TypeError):  # told about where it is read
+            return True
+
+    def chunk_rows(self, memory: int) -> int:
+        """Return how many rows a chunk has, of which some bytes of memory hold all that is made."""
+        chunks = self.file_chunks(MOST_ROWS).chunks
+        first = chunks[0].path
+        known = [chunk.rows for chunk in chunks if chunk.path == first]
+        n_bytes = text_bytes([first])
+        n_rows = n_bytes // 300 if None in known else sum(n or 0 for n in known)
+        rows = max(1, int(memory * AT_A_TIME / PER_BYTE / max(1, n_bytes // max(1, n_rows))))
+        # A power of two: a little more or less memory changes no chunk, and an interrupted run finds what it has read.
+        return min(MOST_ROWS, max(FEWEST_ROWS, 1 << rows.bit_length() - 1))
+
+    def _space(self) -> Space:
+        memory = free_memory() // 2
+        return MEMORY if self.fits(memory) else temporary_space(self.chunk_rows(memory), self.options.seed)
+
+    def file_chunks(self, rows: int) -> FileChunks:
+        """Return the files of the dataset in chunks of about so many rows."""
+        options = self.options
+        return FileChunks.of(self.sources, rows=rows, on_error=options.on_error, header=options.header)
+
+    def _tables(self, space: Space) -> dict[str, RawTable]:
+        """Return the table of every split as it is, train first, with the labels of other files."""
+        options = self.options
+        on_disk = (
+            self.file_chunks(space.rows).read(space)
+            if space.folder is not None and options.limit is None
+            else None
+        )
+        read = partial(
+            read_as_is, on_error=options.on_error, limit=options.limit, header=options.header, on_disk=on_disk
+        )
+        tables = read(without_preset(self.train)[1])
+        for split, source in (("dev", self.dev), ("test", self.test)):
+            if source is not None:
+                parts = read(without_preset(source)[1])
+                tables[split] = parts.get(split, parts["train"])
+        if options.holdout is not None and "test" in tables:
+            raise UsageError(
+                "holdout splits off a test set, but there already is one: leave one of them out."
+            )
+        checked = _checked(tables)
+        if options.limit is not None:
+            checked = {split: table.head(options.limit) for split, table in checked.items()}
+        return _with_label_files(checked, options.label_file)
+
+    def _instances(
+        self, tables: Mapping[str, RawTable], space: Space, row_column: str | None = None
+    ) -> LoadedRows:
+        """Return the instances of raw tables; `row_column` is an extra column for the number of each one's row."""
+        preset, _ = without_preset(self.train)
+        options = replace(self.options, preset=preset)
+        raws = {split: options.cut(table.flat()) for split, table in tables.items()}
+        roles = columns_of(raws, options)
+        if row_column is not None:
+            starts = np.cumsum([0, *(raw.frame.height for raw in raws.values())])
+            raws = {
+                split: raw.numbered(row_column, int(start))
+                for (split, raw), start in zip(raws.items(), starts, strict=False)
+            }
+        schemes = learn(raws, roles, options)
+        shaped = {split: shape_split(raw, split, schemes[split], space) for split, raw in raws.items()}
+        for split, raw in raws.items():
+            check_skipped(shaped[split].dropped, raw.n_read, options.max_skipped, raw.where, len(raw.files))
+        named = {s for s, source in (("dev", self.dev), ("test", self.test)) if source is not None}
+        shaped = _with_rows(shaped, raws, named)
+        files = {split: raw.files for split, raw in raws.items()}
+        data = Instances(
+            stack_tables([part.table for part in shaped.values()]),
+            roles["train"].task,
+            schemes["train"].labels.names,
+            options.name or dataset_name(self.train, preset),
+            load_report(raws.values(), roles["train"], shaped.values(), which_files(files, named)),
+            space=space,
+        )
+        data = data.clustered_by(options.cluster) if options.cluster is not None else data
+        if options.holdout is not None:
+            from cuecard.data.splits.holdout import hold_out
+
+            data = hold_out(data, options.holdout, seed=options.seed)
+        frames = {split: table.frame for split, table in tables.items()}
+        if row_column is None:
+            return LoadedRows(data, frames, np.empty(0, dtype=np.int64))
+        numbers = data.table[row_column].to_numpy()
+        return LoadedRows(replace(data, table=data.table.drop(row_column)), frames, numbers)
 
 
 def loaded(data: Instances | Source, *, test: Source | None = None) -> Instances:
@@ -151,102 +270,6 @@ class LoadedRows:
                 return frame[numbers - start]
             start += frame.height
         raise IndexError(numbers[-1])
-
-
-def load_rows(
-    train: Source,
-    *,
-    test: Source | None = None,
-    task: Task | None = None,
-    columns: ColumnsArgument | None = None,
-    labels: Mapping[str, str | None] | Threshold | str | None = None,
-    label_file: str | Path | Sequence[str | Path] | None = None,
-    header: str | None = None,
-    keep_unlabelled: bool = False,
-    holdout: float | None = None,
-    seed: int = 0,
-    on_error: OnError = "stop",
-    max_skipped: float = MAX_SKIPPED,
-    name: str | None = None,
-    cluster: str | None = None,
-) -> LoadedRows:
-    """Return the instances of a dataset together with the rows they come from, from one pass over the files."""
-    preset, source = without_preset(train)
-    check_seed(seed)
-    wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
-    tables = read_as_is(source, on_error=on_error, header=header)
-    if test is not None:
-        parts = read_as_is(without_preset(test)[1], on_error=on_error, header=header)
-        tables["test"] = parts.get("test", parts["train"])
-    _check_holdout(holdout, tables)
-    tables = _checked(_with_label_files(tables, label_file))
-    raws = {split: wishes.cut(table.flat()) for split, table in tables.items()}
-    called = name or dataset_name(train, preset)
-    named = {"test"} if test is not None else ()
-    data = _instances(raws, wishes, called, named=named, row_column=ROW, max_skipped=max_skipped)
-    data = data.clustered_by(cluster) if cluster is not None else data
-    if holdout is not None:
-        from cuecard.data.splits.holdout import hold_out
-
-        data = hold_out(data, holdout, seed=seed)
-    numbers = data.table[ROW].to_numpy()
-    frames = {split: table.frame for split, table in tables.items()}
-    return LoadedRows(replace(data, table=data.table.drop(ROW)), frames, numbers)
-
-
-def _check_holdout(holdout: float | None, raws: Collection[str]) -> None:
-    if holdout is not None and "test" in raws:
-        raise UsageError("holdout splits off a test set, but there already is one: leave one of them out.")
-
-
-def _instances(
-    raws: Mapping[str, RawTable],
-    wishes: Wishes,
-    name: str,
-    *,
-    named: Collection[str] = (),
-    row_column: str | None = None,
-    max_skipped: float = MAX_SKIPPED,
-) -> Instances:
-    """Return the instances of raw tables; `row_column` names an extra column for the number of each one's row."""
-    roles = columns_of(raws, wishes)
-    if row_column is not None:
-        starts = np.cumsum([0, *(raw.frame.height for raw in raws.values())])
-        raws = {
-            split: raw.numbered(row_column, int(start))
-            for (split, raw), start in zip(raws.items(), starts, strict=False)
-        }
-    schemes = learn(raws, roles, wishes)
-    shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
-    for split, raw in raws.items():
-        check_skipped(shaped[split].dropped, raw.n_read, max_skipped, raw.where, len(raw.files))
-    shaped = _with_rows(shaped, raws, named)
-    files = {split: raw.files for split, raw in raws.items()}
-    return Instances(
-        stack_tables([part.table for part in shaped.values()]),
-        roles["train"].task,
-        schemes["train"].labels.names,
-        name,
-        load_report(raws.values(), roles["train"], shaped.values(), which_files(files, named)),
-    )
-
-
-def _read(
-    train: Source,
-    others: Mapping[str, Source | None],
-    on_error: OnError,
-    limit: int | None,
-    header: str | None,
-) -> dict[str, RawTable]:
-    """Return the raw table of every split, train first."""
-    tables = read_source(train, on_error=on_error, limit=limit, header=header)
-    for split, source in others.items():
-        if source is not None:
-            _, plain = without_preset(source)
-            parts = read_source(plain, on_error=on_error, limit=limit, header=header)
-            tables[split] = parts.get(split, parts["train"])
-    checked = _checked(tables)
-    return checked if limit is None else {split: raw.head(limit) for split, raw in checked.items()}
 
 
 def _checked(raws: Mapping[str, RawTable]) -> dict[str, RawTable]:
@@ -328,7 +351,7 @@ def load_report(
 
 
 #: Names of files that do not say which dataset they hold; their folder may.
-SAYING_NOTHING = frozenset({"dataset", "eval", "evalset", "original", "testset", "trainset"})
+GENERIC_NAMES = frozenset({"dataset", "eval", "evalset", "original", "testset", "trainset"})
 
 
 def dataset_name(train: Source, preset: Preset | None) -> str:
@@ -347,4 +370,4 @@ def dataset_name(train: Source, preset: Preset | None) -> str:
     if split_in_name(path.name) and path.parent.name:
         return name_before_split(path.name) or path.parent.name
     own = stem(path.name).strip("*?[]-_")
-    return (path.parent.name if own.lower() in SAYING_NOTHING else own) or path.parent.name or own or "data"
+    return (path.parent.name if own.lower() in GENERIC_NAMES else own) or path.parent.name or own or "data"

@@ -138,8 +138,7 @@ def _text(
         )
         before += table.n_read
         lost = {CUT_SHORT: 1} if cut_short else {}
-        # Types are learned from all values, which a part does not have: text stays text.
-        yield replace(table, untyped=False, dropped={**table.dropped, **lost})
+        yield replace(table, dropped={**table.dropped, **lost})
 
 
 def _saved(folder: Path, columns: list[str] | None) -> Iterator[RawTable]:

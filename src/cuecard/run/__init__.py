@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from cuecard.run.correcting import correct, correct_file
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.finishing import check_labels
-    from cuecard.run.in_parts.keeping import kept_until_written
     from cuecard.run.planning import plan, plan_file
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.running import Progress, run_analyses
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file
     from cuecard.run.training import Trained, WeightFile, train, train_recipe, training_recipe
+    from cuecard.run.workspace import kept_until_written
 
 __all__ = [
     "AUDIT_FOLDER",

@@ -16,13 +16,13 @@ from cuecard.audits.overlap.corpus import corpus_files
 from cuecard.audits.overlap.published_order import PublishedOrder
 from cuecard.card.card import Card
 from cuecard.data import Source
-from cuecard.data.loading import Unread
+from cuecard.data.loading import DatasetSpec
 from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, chosen, configured
 from cuecard.run.finishing import check_labels
-from cuecard.run.in_parts.auditing import audit_in_pieces, budget_of, does_not_fit
 from cuecard.run.running import Data, Progress, loaded, require_done, run_analyses
+from cuecard.run.workspace import budget_of, read_in_parts, space_of
 
 
 def audit(
@@ -52,32 +52,33 @@ def audit(
         settings: parameters of single audits, such as ``{"pair_graph": {"forest": "paper"}}``.
         progress: called with each audit's title; returns a context manager the audit runs in.
         command: what the user typed, for the findings and the provenance.
-        engine: where it runs: "local", this machine, or "ray", a Ray cluster, where a dataset is always read in parts.
+        engine: where it runs: "local", this machine, or "ray", a Ray cluster, which reads the files.
         address: of the Ray cluster; one on this machine by default.
-        memory: how much memory it may take, such as "4GB"; half of what is free by default. A dataset of files that
-            does not fit is gone through in parts: overview and cues see all examples, the other audits a random sample.
+        memory: how much memory it may take, such as "4GB"; half of what is free by default. Files that do not fit are
+            mapped from disk; what needs their texts in memory sees a random sample.
         options: parameters of the audits, such as ``tokens="treebank"``; each goes to every audit that has a
             parameter of that name.
     """
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
     budget = budget_of(memory, engine, address)
-    unread = Unread(data, {"test": test}) if isinstance(data, str | Path) else data
-    if isinstance(unread, Unread) and does_not_fit(unread, selected, budget):
-        return audit_in_pieces(
-            unread,
-            selected,
-            budget,
-            seed=options.get("seed", 0),
-            cache=options.get("cache", True),
-            progress=progress,
-            command=command,
+    spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
+    reading = progress("Reading") if progress is not None and isinstance(data, DatasetSpec) else nullcontext()
+    seed, cache = options.get("seed", 0), options.get("cache", True)
+    with space_of(spec, budget, settings=selected, seed=seed, cache=cache, progress=progress) as space:
+        if isinstance(spec, DatasetSpec):
+            with reading if space.folder is None else nullcontext():
+                dataset = spec(space)
+        else:
+            dataset = loaded(spec, test)
+        check_labels(dataset)
+        column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
+        note = weights_note(dataset, column)
+        card = run_analyses(
+            dataset, selected, progress=progress, command=command, notes=[note] if note else [], sampled=True
         )
-    with progress("Reading") if progress is not None and isinstance(data, Unread) else nullcontext():
-        data = loaded(data, test)
-    check_labels(data)
-    column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
-    note = weights_note(data, column)
-    return run_analyses(data, selected, progress=progress, command=command, notes=[note] if note else [])
+        if isinstance(spec, DatasetSpec):
+            card.provenance.engine = read_in_parts(spec, space)
+    return card
 
 
 def selected_audits(

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.card.files import load_card
+from cuecard.data import Instances
 from cuecard.data.files.sources import Source
-from cuecard.data.loading import Unread, load_rows
+from cuecard.data.loading import DatasetSpec
+from cuecard.data.options import ReadOptions
 from cuecard.data.output.rows import check_storable, staged_rows
 from cuecard.data.output.weighted import (
     RowsTarget,
-    changed,
     check_new_column,
+    chunks_of_rows,
     rows_with_weights,
-    weighted_parts,
-    weighted_schema,
 )
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, configured
 from cuecard.run.finishing import check_labels
-from cuecard.run.in_parts.auditing import Budget, budget_of, scan_within
-from cuecard.run.in_parts.weighting import goes_in_parts, weighted_scan, weights_in_parts
-from cuecard.run.running import Data, Progress, loaded, require_done, run_analyses
+from cuecard.run.running import Data, Progress, answer, card_of, loaded, require_done, side_by_side
+from cuecard.run.workspace import budget_of, read_in_parts, space_of
 from cuecard.writing import Staged
 
 
@@ -91,24 +89,39 @@ def debias(
         like: the card of an audit, or its folder: balance what its cue audit found, with the audit's tokens, scope,
             families and smallest count; `options` go before.
         memory: how much memory it may take, such as "4GB"; half of what is free by default. A dataset of files that
-            does not fit is gone through in parts, with the same weights.
+            does not fit is mapped from disk, with the same weights.
         progress: called with the remedy's title; returns a context manager it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the remedy, such as ``ngrams=2`` or ``min_count=50``.
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
-    budget = budget_of(memory, "local")
-    unread = Unread(data, {"test": test}) if isinstance(data, str | Path) else data
-    if isinstance(unread, Unread) and goes_in_parts(unread, remedy, budget):
-        weighted = weights_in_parts(unread, remedy, budget, progress=progress, command=command)
-        return Debiased(weighted.weights, weighted.card)
-    data = loaded(data, test)
+    spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
+    with space_of(spec, budget_of(memory), settings=[remedy], progress=progress) as space:
+        dataset = spec(space) if isinstance(spec, DatasetSpec) else loaded(spec, test)
+        return _debiased(dataset, spec, remedy, progress, command)
+
+
+def _debiased(
+    data: Instances, spec: object, remedy: Analysis, progress: Progress | None, command: str
+) -> Debiased:
     check_labels(data)
-    card = run_analyses(data, [remedy], progress=progress, command=command)
-    require_done(card[remedy.name])
+    [told] = side_by_side([remedy], lambda one: answer(one, data, progress=progress))
+    require_done(told.section)
+    sample, notes = data.sample(), []
+    if sample.n_examples < data.n_examples:
+        notes.append(
+            "The dataset does not fit in the memory that is allowed. The table of examples is a random sample of "
+            f"{sample.train.n_examples:,} training examples."
+        )
+    card = card_of(data, [told], rows=sample, command=command, notes=notes)
+    if isinstance(spec, DatasetSpec):
+        card.provenance.engine = read_in_parts(spec, data.space)
+    assert told.result is not None
+    examples = told.result.examples
     # Remedies give weights of mean one over train; to scale them again could lift one above their max_weight.
-    weights = card.tables["examples"].filter(split="train")["weight"].to_numpy()
-    return Debiased(weights, card)
+    if sample is data or examples is None:
+        examples = card.tables["examples"].filter(split="train")
+    return Debiased(examples["weight"].to_numpy(), card)
 
 
 def debias_file(
@@ -119,7 +132,7 @@ def debias_file(
     weight_column: str = "weight",
     like: Card | str | Path | None = None,
     memory: str | int | None = None,
-    reading: Mapping[str, Any] | None = None,
+    reading: ReadOptions | None = None,
     progress: Progress | None = None,
     command: str = "",
     alongside: Callable[[Card, Staged], AbstractContextManager[object]] | None = None,
@@ -134,8 +147,8 @@ def debias_file(
         method: the remedy, as in `debias`.
         weight_column: what the column of weights is called; the rows must not have it yet.
         like: the card of an audit whose settings to take, as in `debias`.
-        memory: how much memory it may take, as in `debias`; rows that do not fit are written part by part.
-        reading: how to read the rows: task, columns, labels, on_error as `cuecard.load` takes them.
+        memory: how much memory it may take, as in `debias`; rows that do not fit are written chunk by chunk.
+        reading: how to read the rows.
         progress: called with what is done; returns a context manager it is done in.
         command: what the user typed, for the card's provenance.
         alongside: called with the card and with the rows once these are written beside their place; they take it only
@@ -144,65 +157,24 @@ def debias_file(
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
     target = RowsTarget.checked(out, [train])
-    budget = budget_of(memory, "local")
-    unread = Unread(train, reading or {})
-    weighted = _weighted_in_parts if goes_in_parts(unread, remedy, budget) else _weighted_in_memory
-    with (
-        weighted(unread, remedy, budget, target, weight_column, progress, command) as (debiased, rows),
-        rows as staged,
-        alongside(debiased.card, staged) if alongside else nullcontext(),
-    ):
-        return debiased
-
-
-#: Weights with their card, and the rows with these, to be staged.
-Weighted = tuple[Debiased, AbstractContextManager[Staged]]
-
-
-@contextmanager
-def _weighted_in_memory(
-    unread: Unread,
-    remedy: Analysis,
-    _budget: Budget,
-    target: RowsTarget,
-    column: str,
-    progress: Progress | None,
-    command: str,
-) -> Iterator[Weighted]:
-    with progress("Reading") if progress else nullcontext():
-        read = load_rows(unread.train, **unread.options)
-    check_new_column(read.rows.columns, column)
-    debiased = debias(read.data, remedy, progress=progress, command=command)
-    rows = rows_with_weights(read, debiased.weights, column=column)
-    if target.folder:
-        yield debiased, target.staged(lambda: [rows], rows.schema)
-    else:
-        yield debiased, staged_rows(rows, target.path, target.kind)
-
-
-@contextmanager
-def _weighted_in_parts(
-    unread: Unread,
-    remedy: Analysis,
-    budget: Budget,
-    target: RowsTarget,
-    column: str,
-    progress: Progress | None,
-    command: str,
-) -> Iterator[Weighted]:
-    scan = scan_within(unread, budget)
-    before = scan.stamps()
-    schema = weighted_schema(scan.row_schema(), column)
-    check_storable(schema, target.path, target.kind)
-    with weighted_scan(scan, remedy, budget, progress=progress, command=command) as weighted:
-
-        def rows() -> Iterator[pl.DataFrame]:
-            with progress("Rows with weights") if progress else nullcontext():
-                yield from weighted_parts(scan, weighted.weights, schema)
-            if scan.stamps() != before:
-                raise changed(scan)
-
-        yield Debiased(weighted.weights, weighted.card), target.staged(rows, schema)
+    spec = DatasetSpec(train, options=reading or ReadOptions())
+    with space_of(spec, budget_of(memory), settings=[remedy], progress=progress) as space:
+        with progress("Reading") if progress and space.folder is None else nullcontext():
+            read = spec.with_rows(space)
+        check_new_column(read.rows.columns, weight_column)
+        check_storable(read.rows.schema, target.path, target.kind)
+        debiased = _debiased(read.data, spec, remedy, progress, command)
+        rows = rows_with_weights(read, debiased.weights, column=weight_column)
+        if target.folder or space.folder is not None:
+            staged_target = target.staged(lambda: chunks_of_rows(rows, space), rows.schema)
+        else:
+            staged_target = staged_rows(rows, target.path, target.kind)
+        with (
+            space.shown("Rows with weights"),
+            staged_target as staged,
+            alongside(debiased.card, staged) if alongside else nullcontext(),
+        ):
+            return debiased
 
 
 def _with_card(

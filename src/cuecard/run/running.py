@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from cuecard.data.parallel import started
 from cuecard.errors import CueCardError, FailedError, MissingExtraError, UsageError
 from cuecard.run.choosing import Inputs, inputs_of, reason_to_skip
 from cuecard.run.finishing import (
+    EXAMPLE_KEYS,
     EXAMPLES,
     Unusable,
     clash,
@@ -35,6 +36,7 @@ from cuecard.run.finishing import (
     with_examples,
 )
 from cuecard.run.next_commands import repeating
+from cuecard.wording import listed
 
 T = TypeVar("T")
 
@@ -63,7 +65,7 @@ def side_by_side(analyses: Sequence[Analysis], run: Callable[[Analysis], T]) -> 
 def same_digits() -> Iterator[None]:
     """Have sums of matrix products done in one thread each: their number must not change the last digit.
 
-    All analyses that declare `parallel` run so, alone or beside others, in memory or in pieces.
+    All analyses that declare `parallel` run so, alone or beside others.
     """
     from threadpoolctl import threadpool_limits
 
@@ -116,13 +118,51 @@ def run_analyses(
     progress: Progress | None = None,
     command: str = "",
     notes: Sequence[str] = (),
+    sampled: bool = False,
 ) -> Card:
-    """Return the card of what some analyses say about a dataset, a section for each."""
+    """Return the card of what some analyses say about a dataset, a section for each.
+
+    With `sampled`, those that cannot see all examples of a dataset that does not fit in memory see a sample.
+    """
     analyses = list(analyses)
     shown = in_steps(progress, len(analyses))
-    started(lambda: data.fingerprint)  # kept with the data; the card needs it in the end
-    answers = side_by_side(analyses, lambda one: answer(one, data, inputs, progress=shown))
-    return card_of(data, answers, command=command, notes=notes)
+    if data.space.folder is None:
+        started(lambda: data.fingerprint)  # kept with the data; the card needs it in the end
+    sees_all = {id(one): not sampled or bool(getattr(one, "any_size", False)) for one in analyses}
+    answers = side_by_side(
+        analyses,
+        lambda one: answer(one, data if sees_all[id(one)] else data.sample(), inputs, progress=shown),
+    )
+    said = list(notes)
+    sample = data.sample()
+    if sample.n_examples < data.n_examples:
+        sizes = {split: sample.split(split).n_examples for split in sample.splits}
+        for one, told in zip(analyses, answers, strict=True):
+            if not sees_all[id(one)] and told.result is not None:
+                told.section.sampled = sizes
+        said.append(
+            sample_note(data, sizes, [told.section.title for told in answers if told.section.sampled])
+        )
+    return card_of(data, answers, rows=sample, command=command, notes=said)
+
+
+def sample_note(data: Instances, sizes: Mapping[str, int], titles: Sequence[str]) -> str:
+    """Return the sentence that says what rests on a sample of how many examples."""
+    splits = {split: data.split(split).n_examples for split in sizes}
+    drawn, whole = (
+        listed([f"{n:,} {_OF_SPLIT.get(s, s)}" for s, n in sizes.items() if (n == splits[s]) is all_of_them])
+        for all_of_them in (False, True)
+    )
+    on = f"on a random sample of {drawn} examples" + (f" and all {whole} examples" if whole else "")
+    if not titles:
+        said = f"The table of examples rests {on}; all sections are about all examples."
+    else:
+        said = f"{listed([*titles, 'the table of examples'])} rest {on}; the other sections are about all examples."
+    return f"The dataset does not fit in the memory that is allowed. {said}"
+
+
+#: How examples of a split are called.
+_OF_SPLIT = {"train": "training", "dev": "development"}
 
 
 def in_steps(progress: Progress | None, total: int, *, done: int = 0) -> Progress | None:

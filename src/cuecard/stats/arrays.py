@@ -43,3 +43,8 @@ def follows(numbers: Codes) -> bool:
     if not n or int(numbers[-1]) - int(numbers[0]) != n - 1:
         return False
     return all(bool((np.diff(numbers[some.start : some.stop + 1]) == 1).all()) for some in chunks(n))
+
+
+def whole_type(largest: int) -> type[np.signedinteger[Any]]:
+    """Return the smaller type of whole numbers that holds numbers up to the largest."""
+    return np.int32 if largest < 1 << 31 else np.int64

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cuecard.data import load, parse_columns
-from cuecard.data.files.sources import read_source, without_preset
+from cuecard.data.files.sources import read_as_is, without_preset
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.errors import CueCardError
 from cuecard.wording import display_text
@@ -38,7 +38,10 @@ class PreviewRequest:
 def preview(request: PreviewRequest) -> dict[str, Any]:
     """Return the columns and first rows of a file, how they are understood, and what is wrong with that."""
     _, source = without_preset(request.train)
-    tables = read_source(source, on_error="skip", limit=LIMIT, header=request.header)
+    tables = {
+        split: table.flat()
+        for split, table in read_as_is(source, on_error="skip", limit=LIMIT, header=request.header).items()
+    }
     frame = tables["train"].frame.head(ROWS)
     answer: dict[str, Any] = {
         "columns": frame.columns,

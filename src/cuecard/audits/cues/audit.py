@@ -16,14 +16,12 @@ from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_feature
 from cuecard.audits.cues.given_length import given_length, with_length
 from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, NAME, cue_measures
-from cuecard.audits.cues.parts import CueStream
 from cuecard.audits.cues.redundancy import COMPARED, redundancy_table
 from cuecard.audits.cues.rows import CueRows, cue_matrix
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.units import divided_templates
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import Stream
 from cuecard.errors import UsageError
 from cuecard.features import (
     FAMILIES,
@@ -39,8 +37,6 @@ from cuecard.features.units import begin_units
 from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
-from cuecard.text.encoded import LANGUAGE_ROWS
-from cuecard.text.language import guess_language, suggested_tokeniser
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,7 @@ class Cues:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
+    any_size: ClassVar[bool] = True
     measured = staticmethod(cue_measures)
 
     features: tuple[str | Family, ...] | None = None
@@ -139,28 +136,6 @@ class Cues:
             stop_words(encoded.language)  # raises where there is no list, before anything is counted
         return encoded, [learned(family, [encoded]) for family in self.families()]
 
-    def run_stream(self, stream: Stream, stage: str = NAME) -> Result:
-        """Return what `run` returns, of a dataset that is gone through in pieces; `stage` names what is kept."""
-        if self.weights:
-            raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
-        language = self.language or guess_language(stream.data.sampled_texts(LANGUAGE_ROWS))
-        settled = replace(self, tokens=self.tokens or suggested_tokeniser(language), language=language)
-        if not self.stop_words:
-            stop_words(language)  # raises where there is no list, before anything is counted
-        cues = CueStream(
-            stream,
-            settled.encode,
-            self.families(),
-            language,
-            str(settled.tokens),
-            self.scope,
-            self.min_count,
-            stage,
-        )
-        counts = cues.counts()
-        self._check_named(counts)
-        return self.result(counts, cues, cues.families)
-
     def families(self) -> list[Family]:
         """Return the chosen feature families."""
         names = self.features or [name for name in FAMILIES.names() if name not in ON_REQUEST]
@@ -180,7 +155,7 @@ class Cues:
     def result(
         self,
         counts: CueCounts,
-        sample: Encoded | CueStream,
+        sample: Encoded,
         families: Sequence[Family],
         weights: npt.NDArray[np.float64] | None = None,
     ) -> Result:
@@ -190,8 +165,6 @@ class Cues:
         """
 
         def having(cues: pl.DataFrame) -> CueRows:
-            if isinstance(sample, CueStream):
-                return sample.rows(cues)
             return CueRows.of(cue_matrix(sample, families, cues))
 
         if not self.stop_words:
@@ -209,9 +182,7 @@ class Cues:
         own = tables.cues
         if sample.instances.grouped and weights is None:
             train = sample.instances.train
-            lengths = (
-                sample.lengths() if isinstance(sample, CueStream) else sample.scoped.lengths[: len(train)]
-            )
+            lengths = sample.scoped.lengths[: len(train)]
             tables = replace(
                 tables, cues=given_length(own, train, having, np.asarray(lengths, np.int64), alpha=self.alpha)
             )
@@ -249,7 +220,7 @@ class Cues:
         return divided_templates(data.units(scope), data.closest_units(scope))[0]
 
     def _summary(
-        self, counts: CueCounts, tables: CueTables, sample: Encoded | CueStream, families: Sequence[Family]
+        self, counts: CueCounts, tables: CueTables, sample: Encoded, families: Sequence[Family]
     ) -> dict[str, Any]:
         cues = tables.cues
         by_family = Counter(cues["family"].to_list())

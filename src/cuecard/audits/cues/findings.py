@@ -287,7 +287,7 @@ def _evidence(row: dict[str, Any], rows: Ints, sample: Instances) -> tuple[Evide
             premise=instance["premise"],
             highlight=(row["feature"],) if row["family"] in FAMILY_OF_LENGTH.values() else (),
         )
-        for instance in sample.texts_of(rows).iter_rows(named=True)
+        for instance in sample.table[rows].iter_rows(named=True)
     )
 
 

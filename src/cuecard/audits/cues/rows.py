@@ -10,14 +10,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from cuecard.data import Instances
-from cuecard.engines import Stream, Summary
 from cuecard.features import Family
 from cuecard.stats.arrays import Bools, Ints
 from cuecard.text import Encoded
-
-#: Rows of a dataset on disk, and what they have, that are looked at at a time.
-ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,40 +98,3 @@ def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) 
     row, column = np.concatenate(rows), np.concatenate(columns)
     ones = np.ones(len(row), dtype=np.int64)
     return sparse.csc_matrix((ones, (row, column)), shape=(len(sample.instances), cues.height))
-
-
-def rows_in_parts(
-    stream: Stream, stage: str, found: Callable[[Instances], sparse.spmatrix | None], n_cues: int
-) -> CueRows:
-    """Return which instances of a dataset on disk have which cues.
-
-    `found` returns it for a part, None for a part that is not counted.
-    """
-
-    def entries(part: Instances, start: int) -> Summary:
-        having = found(part)
-        if having is None:
-            return {}
-        places = having.tocoo()
-        table = {"row": places.row.astype(np.int64) + start, "cue": places.col.astype(np.int32)}
-        return {"entries": pl.DataFrame(table)}
-
-    def read() -> Iterator[sparse.csr_matrix]:
-        """Yield what consecutive rows have, a few parts at a time."""
-        first, slices, size = stream.first_rows, [], 0
-        for i, n in enumerate(np.diff(first)):
-            table = stream.store.summary(stage, i).get("entries")
-            if table is None:
-                continue
-            ones = np.ones(len(table), dtype=np.int64)
-            places = table["row"].to_numpy() - first[i], table["cue"].to_numpy()
-            slices.append(sparse.csr_matrix((ones, places), shape=(int(n), n_cues)))
-            size += len(table) + int(n)
-            if size >= ENTRIES:
-                yield sparse.vstack(slices, format="csr")
-                slices, size = [], 0
-        if slices:
-            yield sparse.vstack(slices, format="csr")
-
-    stream.each(stage, entries, title="Rows of the strongest cues")
-    return CueRows(n_cues, read)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import MeasureKind, Result, Skip, TooLarge
+from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.pair_graph.findings import pair_graph_findings
 from cuecard.audits.pair_graph.measures import KINDS, pair_graph_measures
 from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, outcome
@@ -24,16 +24,13 @@ from cuecard.audits.pair_graph.scores import (
 )
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
+from cuecard.data.row_numbers import text_numbers
 from cuecard.data.splits.overlap import train_overlap
-from cuecard.data.survey import NumberedInstances
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import Stream, scratch_array
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import (
     LEAKAGE_FEATURES,
-    MEMORY,
     SentencePairs,
-    Space,
     TwoSteps,
     advanced_features,
     graph_of,
@@ -46,9 +43,6 @@ from cuecard.models.embeddings import check_embedding
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Ints, chunks
 from cuecard.stats.counted_forest import Points
-
-#: Bytes for every label of every point of a fold while forests are fitted and tested: about eight arrays.
-CELL_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -73,9 +67,6 @@ class PairGraphAudit:
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair", "choice", "preference"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
-    #: Memory for the graph and forests of a pair where texts stay on disk: 23 measured from 1,080,000 to 5,500,000
-    #: pairs, and 50 where another fifth as many pairs are a test split, which is compared with train.
-    row_bytes: ClassVar[int] = 50
     measured = staticmethod(pair_graph_measures)
 
     forest: ForestName = "fast"
@@ -100,35 +91,19 @@ class PairGraphAudit:
         check_embedding(self.embed)
 
     @property
-    def in_parts(self) -> bool:
-        """Whether it can see all examples of a dataset in parts: the larger feature sets need texts in memory."""
+    def any_size(self) -> bool:
+        """Whether it sees all examples of any dataset: the larger feature sets need texts in memory."""
         return self.forest == "fast" and not self.advanced and not self.unlexicalized
-
-    def run_stream(self, stream: Stream) -> Result:
-        """Return what `run` returns, of a dataset that is gone through in pieces."""
-        space = Space(stream.store.folder, scratch_array)
-        return self._run(stream.data, space, stream.sampled_rows, stream.memory)
 
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
-        return self._run(data, MEMORY, None)
-
-    def _run(self, data: Instances, space: Space, shown: Ints | None, memory: int | None = None) -> Result:
-        """Return the result; numbers of every pair are kept in a space, and the examples of `shown` rows are told.
-
-        Where features that differ are too many for half of the memory, it cannot.
-        """
         if not _has_two_premises(data):
             raise Skip("needs at least two distinct premises to build a graph")
         weights = unequal_weights(data, self.weights)
-        leak_trial = trial(
-            data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights, space=space
-        )
-        pairs = pairs_of(data, space)
+        leak_trial = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
+        pairs = pairs_of(data)
         steps = two_step_walks(pairs)
         features, graph = leakage_points(pairs, steps), _describe(pairs, steps)
-        if memory is not None and CELL_BYTES * leak_trial.n_cells(features) > memory / 2:
-            raise TooLarge
         pairs = replace(pairs)  # without what was counted of them
         del steps
         outcomes = ablations(features, leak_trial)
@@ -172,7 +147,7 @@ class PairGraphAudit:
             scored=leak_trial.scored,
             weights=weights,
         )
-        about = _examples(data, features, shown)
+        about = _examples(data, features, data.shown_rows)
         smallest = scores["leakage"].p_value
         return Result(summary, tables, findings, about, pair_graph_measures(summary), smallest_q=smallest)
 
@@ -199,9 +174,7 @@ class PairGraphAudit:
 
 def _has_two_premises(data: Instances) -> bool:
     """Return whether not all premises are the same."""
-    if not isinstance(data, NumberedInstances):
-        return data.table["premise"].fill_null("").n_unique() > 1
-    hashes = data.own_numbers["premise_text"].to_numpy()
+    hashes = text_numbers(data)["premise_text"]
     return any(bool((hashes[rows] != hashes[0]).any()) for rows in chunks(len(hashes)))
 
 

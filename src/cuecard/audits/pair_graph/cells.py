@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.audits.partial_input.learned.cross_fit import doubling
-from cuecard.features.pair_graph import Space
-from cuecard.features.pair_graph.two_steps import whole_type
-from cuecard.stats.arrays import Bools, Floats, Ints, chunks
+from cuecard.data.space import Space
+from cuecard.stats.arrays import Bools, Floats, Ints, chunks, whole_type
 from cuecard.stats.counted_forest import Points, distinct_points, in_threads, on_counts
 from cuecard.stats.sums_in_parts import sum_of_column, sum_of_rows
 

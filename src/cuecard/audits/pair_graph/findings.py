@@ -208,7 +208,7 @@ def _strongest_class(
     )
     values = features.values[:, column]
     here = (values >= row["from"]) & (values <= row["to"])
-    shown = data.texts_of(_first_rows(data, features, here, data.labels.index(row["label"])))
+    shown = data.table[_first_rows(data, features, here, data.labels.index(row["label"]))]
     evidence = tuple(
         Evidence(str(r["example_id"]), str(r["split"]), str(r["label"]), r["hypothesis"], r["premise"])
         for r in shown.iter_rows(named=True)

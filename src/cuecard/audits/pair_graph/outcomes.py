@@ -103,7 +103,7 @@ def _of_choices(trial: Trial, scored: ScoredChoices, tested: ScoredChoices) -> F
 
     test = choice_score_test_in_parts(tested.shares, **of_examples(tested))
     auc = choice_auc_in_parts(scored.shares(), **of_examples(scored), inflation=_inflation(trial))
-    return ForestOutcome(trial.space.kept(scored.credits), test, auc)
+    return ForestOutcome(trial.space.stored(scored.credits), test, auc)
 
 
 def _cautious(probabilities: Floats) -> Floats:

@@ -14,7 +14,7 @@ from cuecard.audits.pair_graph.cells import Cells, Forest, counted_cells
 from cuecard.audits.pair_graph.choices import ScoredChoices
 from cuecard.audits.partial_input.learned.cross_fit import doubling
 from cuecard.data import Instances
-from cuecard.features.pair_graph import MEMORY, Space
+from cuecard.data.space import Space
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.arrays import Bools, Floats
@@ -75,7 +75,7 @@ class Trial:
 
     With a test split there is one round, number 0: train and dev, number 1, against test. Without, the examples are cut
     into folds and each is scored by a forest on the others. `weights`, one per row, count where a forest is fitted and
-    where it is scored. `space` is where numbers of every pair are kept.
+    where it is scored.
     """
 
     data: Instances
@@ -86,7 +86,11 @@ class Trial:
     forest: str
     seed: int
     weights: Floats | None = None
-    space: Space = MEMORY
+
+    @property
+    def space(self) -> Space:
+        """Where numbers of every pair are."""
+        return self.data.space
 
     @property
     def rounds(self) -> tuple[tuple[Bools, Bools], ...]:
@@ -269,7 +273,6 @@ def trial(
     folds: int,
     seed: int,
     weights: Floats | None = None,
-    space: Space = MEMORY,
 ) -> Trial:
     """Return the trial that a dataset allows, with the forest of that name."""
     number: npt.NDArray[np.unsignedinteger[Any]]
@@ -285,7 +288,7 @@ def trial(
     if name not in FORESTS:
         raise unknown_name("forest", name, list(FOREST_NAMES))
     trees, depth = FORESTS[name]
-    return Trial(data, number, folds, trees, depth, name, seed, weights, space)
+    return Trial(data, number, folds, trees, depth, name, seed, weights)
 
 
 def standardised(features: npt.ArrayLike) -> Floats:

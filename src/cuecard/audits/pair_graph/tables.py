@@ -203,7 +203,7 @@ def _similarities(data: Instances, weights: Floats | None, embed: str, seed: int
     def sampled(size: int) -> tuple[Instances, npt.NDArray[np.int64]]:
         rows = np.zeros(len(data), dtype=np.bool_)
         rows[order[:size]] = True
-        return data.with_texts(rows), np.flatnonzero(rows)
+        return data.rows(rows), np.flatnonzero(rows)
 
     def mass(rows: npt.NDArray[np.int64]) -> Floats:
         return np.ones(len(rows)) if weights is None else weights[rows]

@@ -44,16 +44,12 @@ from cuecard.audits.partial_input.learned.members import Members
 from cuecard.audits.partial_input.measures import CAVEAT, KINDS, NAME, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.outside import outside_accuracy
-from cuecard.audits.partial_input.parts import figured
 from cuecard.audits.partial_input.premise_words import premise_words, with_words
 from cuecard.audits.partial_input.slices import lengths_of, slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import Stream, gathered
-from cuecard.errors import UsageError
-from cuecard.models.linear.input_features import RowFigures
-from cuecard.models.linear.kept_rows import scratch_of
+from cuecard.models.linear.input_features import InputRows
 from cuecard.models.recipe import Recipe, Tell, recipes, silently
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints, counted
@@ -62,12 +58,6 @@ from cuecard.stats.arrays import Floats, Ints, counted
 FEWEST_EXAMPLES = 20
 #: Some dozens of bins are learned from as well as they can be with this many examples.
 BLIND_TRAIN = 20_000
-#: Memory that another example takes where texts, guesses and all numbers of examples stay on disk: sums of units and
-#: ranks, and features and models that still grow. It is 36 to 46 bytes from 550,000 to 5,500,000 pairs; rounded up.
-ROW_BYTES = 70
-#: The same for a row that is a choice or a response: 146 bytes from 400,000 to 800,000 examples of four choices;
-#: rounded up.
-CHOICE_ROW_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -107,8 +97,6 @@ class PartialInput:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
-    row_bytes: ClassVar[int] = ROW_BYTES
-    choice_row_bytes: ClassVar[int] = CHOICE_ROW_BYTES
     measured = staticmethod(partial_measures)
 
     tokens: str | None = None
@@ -144,37 +132,13 @@ class PartialInput:
             raise unknown_name("condition (learner_condition)", self.learner_condition, list(partial))
 
     @property
-    def in_parts(self) -> bool:
-        """Whether it can see all examples of a dataset in parts: trained models need texts in memory."""
+    def any_size(self) -> bool:
+        """Whether it sees all examples of any dataset: trained models need texts in memory."""
         return not self.learner
-
-    def run_stream(self, stream: Stream) -> Result:
-        """Return what `run` returns, of a dataset that is gone through in pieces."""
-        if self.weights:
-            raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
-        data = figured(stream, tokens=self.tokens, whole=self.outside)
-        return self._result(
-            data,
-            stream.data,
-            lambda search: search.run_stream(stream, stage="premise words"),
-            stream.sampled_rows,
-        )
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
-        return self._result(data, data)
-
-    def _result(
-        self,
-        data: Instances,
-        keeper: Instances,
-        cues_of: Callable[[Cues], Result] | None = None,
-        shown_rows: Ints | None = None,
-    ) -> Result:
-        """Return the result of some data; `keeper` keeps the guesses, and `cues_of` searches where `data` cannot be.
-
-        `shown_rows` are the rows of the examples to be told about one by one; all of them by default.
-        """
+        whole = data
         used = data.in_splits("train", "test")
         row_weights = unequal_weights(data, self.weights)
         if row_weights is not None:
@@ -196,7 +160,7 @@ class PartialInput:
         baselines = judged([*rule_lines(examples, rules, train, scored), *learned.lines], self.alpha)
         blind = {b.name: guesses[b.name] for b in learned.lines if b.kind in TESTED_KINDS}
         Battery(examples, scored, rules | blind, {n: learned.inflation[n] for n in blind}, self.weights).keep(
-            keeper
+            whole
         )
         about = {
             name: [
@@ -209,9 +173,9 @@ class PartialInput:
             ]
             for name in [b.name for b in learned.lines if b.kind == "partial" or b.name == primary]
         }
-        leaks = leak_table(examples, about, primary, examples_of(examples, shown_rows))
+        leaks = leak_table(examples, about, primary, examples_of(examples, whole.shown_rows))
         leaking = most_leaking(examples, about[primary], self.shown_examples)
-        lengths = gathered(lengths_of(examples, rows), scored, scratch_of(data))
+        lengths = data.space.gathered(lengths_of(examples, rows), scored)
         tables = {
             "baselines": pl.DataFrame([b.as_json() for b in baselines], infer_schema_length=None),
             "partial_input_slices": slice_table(examples, scored, guesses[primary], lengths),
@@ -229,7 +193,7 @@ class PartialInput:
         search = Cues(
             features=("word",), scope="premise", tokens=self.tokens, alpha=self.alpha, weights=self.weights
         )
-        words = premise_words(baselines, lambda: cues_of(search) if cues_of else search.run(data))
+        words = premise_words(baselines, lambda: search.run(data))
         if words is not None:
             tables["premise_words"] = words
             findings = with_words(findings, words)
@@ -263,7 +227,7 @@ class PartialInput:
         )
 
     def _learned(
-        self, rows: RowFigures, examples: Examples, train: Ints, test: Ints, folds: Folds, null: Floats
+        self, rows: InputRows, examples: Examples, train: Ints, test: Ints, folds: Folds, null: Floats
     ) -> _Learned:
         """Return what was learned from every input; features and models are let go with this function."""
         data, primary = examples.instances, primary_input(examples.instances.task)

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
-from cuecard.models.linear.kept_rows import Indicators
+from cuecard.models.linear.features_on_request import Indicators
 from cuecard.stats.arrays import Ints, chunks
 
 #: A column with more values than this is a text or an identifier, not a slice.

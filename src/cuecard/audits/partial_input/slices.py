@@ -13,9 +13,7 @@ from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import against_chance, chance_of, counted_hits, interval
 from cuecard.audits.partial_input.metadata import codes_of, names_of, slice_columns
 from cuecard.data.examples import Examples
-from cuecard.engines import gathered, scratch_array
-from cuecard.models.linear.input_features import RowFigures
-from cuecard.models.linear.kept_rows import scratch_of
+from cuecard.models.linear.input_features import InputRows
 from cuecard.stats import accuracy_log_p, log10_p, q_values
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
 
@@ -30,9 +28,9 @@ class _Slice:
     which: Bools
 
 
-def lengths_of(examples: Examples, rows: RowFigures) -> Floats:
+def lengths_of(examples: Examples, rows: InputRows) -> Floats:
     """Return the length of every example in words; that of its rows on average, rounded."""
-    lengths: Floats = scratch_array(scratch_of(examples.instances), np.float64, (len(examples),))
+    lengths: Floats = examples.instances.space.array(np.float64, len(examples))
     first = 0
     for piece, _ in rows.pieces():
         starts, last = piece.first_row[:-1], first + len(piece.first_row) - 1
@@ -54,7 +52,7 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     rows = []
     for part in _slices(examples, scored, answers, tokens):
         here = np.flatnonzero(part.which)
-        inside, gold = guesses.take(here), gathered(answers, here, guesses.folder)
+        inside, gold = guesses.take(here), guesses.space.gathered(answers, here)
         del here
         if part.column == "label":
             chance = guesses.mean(guesses.answer == gold[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,11 +12,9 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.partial_input.audit import CHOICE_ROW_BYTES, ROW_BYTES
 from cuecard.audits.partial_input.baselines.battery import Battery, blind_battery
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, codes_of, names_of, slice_columns
-from cuecard.audits.partial_input.parts import figured
 from cuecard.audits.slices.findings import slice_findings
 from cuecard.audits.slices.hits import SliceTest
 from cuecard.audits.slices.measures import KINDS, slice_measures
@@ -24,8 +22,6 @@ from cuecard.audits.slices.rules import answer_rules
 from cuecard.audits.slices.scoring import SliceScorer
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
-from cuecard.engines import Stream
-from cuecard.errors import UsageError
 from cuecard.stats import log10_p, log_q_values
 from cuecard.stats.arrays import counted
 
@@ -52,8 +48,7 @@ class Slices:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
-    row_bytes: ClassVar[int] = ROW_BYTES
-    choice_row_bytes: ClassVar[int] = CHOICE_ROW_BYTES
+    any_size: ClassVar[bool] = True
     measured = staticmethod(slice_measures)
 
     learned: bool = True
@@ -63,23 +58,12 @@ class Slices:
     seed: int = 0
     weights: str | None = None
 
-    def run_stream(self, stream: Stream) -> Result:
-        """Return what `run` returns, of a dataset that is gone through in pieces."""
-        if self.weights:
-            raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
-        data = figured(stream, tokens=self.tokens)
-        return self._result(data, stream.data, lambda learner: learner.run_stream(stream))
-
     def run(self, data: Instances) -> Result:
         """Return one row per rule and slice, and sentences about the slices that differ from the rest."""
-        return self._result(data, data, lambda learner: learner.run(data))
-
-    def _result(self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]) -> Result:
-        """Return the result of some data; guesses are kept by `keeper`, or made by `learn`."""
         columns = self._columns(Examples(data))
         if not columns:
             raise Skip(f"needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
-        battery = self._battery(data, keeper, learn)
+        battery = self._battery(data)
         same = battery.examples.instances is data and battery.examples.chosen is None
         table = self._table(battery, columns if same else self._columns(battery.examples))
         if not table.height:
@@ -99,23 +83,20 @@ class Slices:
             summary, {"slices": table}, findings, None, slice_measures(summary), smallest_q=smallest
         )
 
-    def _battery(
-        self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]
-    ) -> Battery:
-        if not self.learned and data.grouped and data is keeper:
+    def _battery(self, data: Instances) -> Battery:
+        if not self.learned and data.grouped:
             data.answer_marks(with_units=True)  # rules need both
-        battery = Battery.kept(keeper, self.weights) if self.learned else blind_battery(data, self.weights)
+        battery = Battery.kept(data, self.weights) if self.learned else blind_battery(data, self.weights)
         if battery is None:
-            learn(
-                PartialInput(
-                    tokens=self.tokens,
-                    seed=self.seed,
-                    weights=self.weights,
-                    cross_fit=False,
-                    learning_curve=False,
-                )
+            learner = PartialInput(
+                tokens=self.tokens,
+                seed=self.seed,
+                weights=self.weights,
+                cross_fit=False,
+                learning_curve=False,
             )
-            battery = Battery.kept(keeper, self.weights)
+            learner.run(data)
+            battery = Battery.kept(data, self.weights)
         assert battery is not None
         rules = answer_rules(battery.examples, battery.scored)
         return replace(battery, guesses={**battery.guesses, **rules})

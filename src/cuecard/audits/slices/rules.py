@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
-from cuecard.audits.partial_input.parts import answer_figures
+from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
-from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats.arrays import Ints
+from cuecard.text.style import formatting
 
 #: A rule says something where it tells the answers of at least this many examples apart.
 FEWEST_EXAMPLES = 20
@@ -33,13 +33,13 @@ def answer_rules(examples: Examples, scored: Ints) -> dict[str, Guesses]:
         margins |= {"first_position": (place, -1), "last_position": (place, 1)}
     margins |= {"most_formatted": (figures["formatting"], 1), "most_overlap": (figures["prompt_words"], 1)}
     sizes, gold = examples.options[scored], examples.gold[scored]
-    units = examples.instances.kept(examples.units("choices", scored))
+    units = examples.instances.space.stored(examples.units("choices", scored))
     rules = {}
     for name, (figure, sign) in margins.items():
         guesses = guess_rows(sign * figure[rows].astype(np.float64), gold, sizes)
         if (guesses.named < sizes).sum() >= FEWEST_EXAMPLES:
             guesses = guesses.weighted(examples.weight(scored)).in_units(units)
-            rules[name] = guesses.on_disk(scratch_of(examples.instances))
+            rules[name] = guesses.stored(examples.instances.space)
     return rules
 
 
@@ -50,3 +50,12 @@ def _places(examples: Examples) -> npt.NDArray[Any] | None:
     if FILE_POSITION in table.columns and table[FILE_POSITION].dtype.is_integer():
         return table[FILE_POSITION].fill_null(0).to_numpy()
     return None
+
+
+def answer_figures(data: Instances) -> dict[str, npt.NDArray[Any]]:
+    """Return for every answer how much formatting it has, and how many words it shares with the prompt."""
+    marks = data.answer_marks()
+    return {
+        "formatting": formatting(data.table["hypothesis"], marks.signs),
+        "prompt_words": marks.shared,
+    }

@@ -13,7 +13,6 @@ from cuecard.audits.partial_input.baselines.battery import Battery, gold_of
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.slices.counted import CountedGuesses, can_be_counted
 from cuecard.audits.slices.hits import LabelCounts, SliceTest, excess_of, is_plain, n_labels_of, slice_test
-from cuecard.engines import gathered
 from cuecard.stats.arrays import Ints
 
 #: The test of a slice, if it has enough examples, and the rule's excess over luck on all other examples.
@@ -58,7 +57,7 @@ class SliceScorer:
         for i in np.flatnonzero([self.is_tested(size) for size in sizes]):
             here = np.flatnonzero(codes == i)
             for rule, guesses in self._rules.items():
-                inside, gold = guesses.take(here), gathered(self._gold, here, guesses.folder)
+                inside, gold = guesses.take(here), guesses.space.gathered(self._gold, here)
                 test = slice_test(inside, gold, grouped=False, inflation=self._inflated(rule))
                 results[rule][i] = test, rests[rule](inside, gold, here)
         return dict(results)
@@ -99,7 +98,7 @@ def _rest_of_labels(guesses: Guesses, gold: Ints) -> Callable[[Guesses, Ints, In
         outer = np.ones(len(gold), dtype=np.bool_)
         outer[here] = False
         others = np.flatnonzero(outer)
-        return excess_of(guesses.take(others), gathered(gold, others, guesses.folder))
+        return excess_of(guesses.take(others), guesses.space.gathered(gold, others))
 
     return of_others
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cuecard.data import Instances
-    from cuecard.data.loading import LoadedRows, Unread
+    from cuecard.data.loading import DatasetSpec, LoadedRows
     from cuecard.run import Progress
 
 TestOption = Annotated[str | None, option("--test", "TEST", "The test split, in any form TRAIN can have.")]
@@ -177,31 +177,31 @@ class Dataset(Rows):
 
     def load(self, seed: int, progress: Progress, *, dev: str | None = None) -> Instances:
         """Return the instances that the options describe."""
-        from cuecard.data import load
-
         with progress("Reading"):
-            data = load(self.train, dev=dev, **self._splits(seed))
+            data = self.spec(seed, dev=dev)()
         set_examples(data.n_examples)
         return data
 
-    def unread(self, seed: int, when_loaded: Callable[[Instances], object] | None = None) -> Unread:
+    def spec(
+        self,
+        seed: int,
+        when_loaded: Callable[[Instances], object] | None = None,
+        *,
+        dev: str | None = None,
+    ) -> DatasetSpec:
         """Return the dataset that the options describe, before anything is read."""
-        from cuecard.data.loading import Unread
+        from cuecard.data import DatasetSpec, ReadOptions
 
-        return Unread(self.train, self._splits(seed), when_loaded)
+        splits = {"holdout": self.holdout, "keep_unlabelled": self.keep_unlabelled, "seed": seed}
+        options = ReadOptions(**splits, **self.files, **self.reading)
+        return DatasetSpec(self.train, self.test, dev, options, when_loaded)
 
     def load_rows(self, seed: int, progress: Progress) -> LoadedRows:
         """Return the instances that the options describe, with the rows that they come from."""
-        from cuecard.data.loading import load_rows
-
         with progress("Reading"):
-            read = load_rows(self.train, **self._splits(seed))
+            read = self.spec(seed).with_rows()
         set_examples(read.data.n_examples)
         return read
-
-    def _splits(self, seed: int) -> dict[str, Any]:
-        more = {"test": self.test, "holdout": self.holdout, "keep_unlabelled": self.keep_unlabelled}
-        return more | {"seed": seed} | self.files | self.reading
 
 
 @dataclass(frozen=True)

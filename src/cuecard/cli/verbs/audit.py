@@ -140,7 +140,7 @@ def audit(
 
     with kept_until_written():
         card = run_audit(
-            dataset.unread(seed, when_loaded),
+            dataset.spec(seed, when_loaded),
             only=comma_list(only),
             skip=comma_list(skip),
             settings=parse_settings(of_sections, kinds),

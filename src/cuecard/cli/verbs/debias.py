@@ -179,6 +179,7 @@ def debias(
     Writes all rows unchanged and in their order, with a column of weights. The mean weight of the labelled rows is 1;
     rows without a label get weight 0.
     """
+    from cuecard.data import ReadOptions
     from cuecard.remedies import REMEDIES
     from cuecard.run import debias_file, parse_settings
 
@@ -205,7 +206,7 @@ def debias(
         weight_column=weight_column,
         like=card,
         memory=memory,
-        reading=rows.files | rows.reading,
+        reading=ReadOptions(**rows.files, **rows.reading),
         progress=output.progress,
         command=typed_command(),
         alongside=output.staged(report),

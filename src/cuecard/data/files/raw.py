@@ -99,6 +99,15 @@ class RawTable:
         frame = self.frame.filter(mask)
         return replace(self, frame=frame, sizes=tuple(sizes), rows=self.numbers[kept], dropped=counts)
 
+    def slice(self, rows: slice) -> RawTable:
+        """Return a range of the rows, under their numbers."""
+        ends = np.cumsum(self.sizes)
+        sizes = np.clip(np.minimum(ends, rows.stop) - np.maximum(ends - self.sizes, rows.start), 0, None)
+        frame = self.frame.slice(rows.start, rows.stop - rows.start)
+        return replace(
+            self, frame=frame, sizes=tuple(sizes.tolist()), rows=self.numbers[rows], dropped={}, notes=()
+        )
+
     def head(self, n: int) -> RawTable:
         """Return the first rows only."""
         if self.frame.height <= n:
@@ -157,24 +166,30 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
     )
 
 
-def stacked_schema(frames: Sequence[pl.DataFrame]) -> pl.Schema:
-    """Return the columns that tables have when they stand one after another."""
-    return pl.concat(alike(frames), how="diagonal_relaxed").schema if len(frames) > 1 else frames[0].schema
-
-
-def as_stacked(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """Return a table in the columns that it has among others."""
-    columns = [
-        pl.repeat(None, frame.height, dtype=dtype, eager=True).alias(name)
-        if name not in frame.columns
-        else frame[name]
-        if frame.schema[name] == dtype
-        else as_text(frame[name])
-        if dtype == pl.String
-        else frame[name].cast(dtype)
-        for name, dtype in schema.items()
-    ]
-    return pl.DataFrame(columns)
+def joined(tables: Sequence[RawTable]) -> RawTable:
+    """Return the consecutive chunks of one file as one table; a column some lack is empty there."""
+    if len(tables) == 1 and not tables[0].first_row:
+        return tables[0]
+    frames = [t.frame for t in tables if t.frame.width]
+    frame = pl.concat(alike(frames), how="diagonal_relaxed", rechunk=False) if frames else pl.DataFrame()
+    rows = None
+    if any(t.rows is not None or t.dropped for t in tables):
+        rows = np.concatenate([t.numbers + t.first_row for t in tables])
+    dropped: dict[str, int] = {}
+    for table in tables:
+        for reason, count in table.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+    notes = dict.fromkeys(note for t in tables for note in t.notes)
+    return RawTable(
+        frame,
+        tables[0].files,
+        (frame.height,),
+        rows,
+        {name: names for t in tables for name, names in t.class_names.items()},
+        dropped,
+        tuple(notes),
+        untyped=all(t.untyped for t in tables if t.frame.height),
+    )
 
 
 def _all_lists(dtype: pl.Struct) -> bool:

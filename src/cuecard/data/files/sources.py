@@ -70,26 +70,18 @@ def without_preset(source: Source) -> tuple[Preset | None, Source]:
     return preset, path if path is not None else preset
 
 
-def read_source(
-    source: Source,
-    *,
-    on_error: OnError = "stop",
-    limit: int | None = None,
-    header: str | None = None,
-) -> dict[str, RawTable]:
-    """Return the raw tables of a source by split, fields of structs as columns of their own."""
-    tables = read_as_is(source, on_error=on_error, limit=limit, header=header)
-    return {split: table.flat() for split, table in tables.items()}
-
-
 def read_as_is(
     source: Source,
     *,
     on_error: OnError = "stop",
     limit: int | None = None,
     header: str | None = None,
+    on_disk: Mapping[Path, RawTable] | None = None,
 ) -> dict[str, RawTable]:
-    """Return the tables of a source as they are; one that does not name splits is all `train`."""
+    """Return the tables of a source as they are; one that does not name splits is all `train`.
+
+    `on_disk` has the tables of files that have been read chunk by chunk.
+    """
     if isinstance(source, Preset):
         return {split: read_hub(name) for split, name in preset_sources(source).items()}
     if isinstance(source, Mapping) and source and all(_is_dataset(part) for part in source.values()):
@@ -103,6 +95,8 @@ def read_as_is(
         return {"train": table if limit is None else table.head(limit)}
 
     def read(path: Path) -> RawTable:
+        if on_disk is not None and path in on_disk:
+            return on_disk[path]
         if path.is_dir():
             return read_saved(path) if is_saved_dataset(path) else read_class_folder(path)
         return read_file(path, on_error=on_error, limit=limit, header=header)

@@ -26,6 +26,16 @@ class Ids:
     #: Whether the id column turned out to name groups of rows, so that rows are numbered instead.
     group: bool = False
 
+    def slice(self, rows: slice) -> Ids:
+        """Return the ids of a range of rows."""
+        n = rows.stop - rows.start
+        repeated = None if self.repeated is None else self.repeated.slice(rows.start, n)
+        return Ids(self.values.slice(rows.start, n), repeated, self.group)
+
+    def filter(self, kept: pl.Series) -> Ids:
+        """Return the ids of the rows that are kept; none of these repeats an id."""
+        return Ids(self.values.filter(kept), None, self.group)
+
 
 def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
     """Return the rows' numbers, counted from 1 after the `start` rows of earlier files, as text."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import get_args
 
 from cuecard.data.files.label_files import labels_beside
 from cuecard.data.files.raw import RawTable
@@ -13,13 +12,11 @@ from cuecard.data.files.reading import OnError
 from cuecard.data.instances import GROUPED_TASKS, Task
 from cuecard.data.layout.answers import AnswerRule, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.choices import answered
-from cuecard.data.layout.columns import Columns, ColumnsArgument, parse_labels, recognise
+from cuecard.data.layout.columns import Columns, recognise
 from cuecard.data.layout.dialogues import prompt_marker
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
-from cuecard.data.layout.preferences.ranked import has_response_per_row, ranked_responses, with_plain_prompts
 from cuecard.data.layout.preferences.winners import WinnerRule, winner_rule
-from cuecard.data.layout.thresholds import Threshold, parse_threshold
-from cuecard.data.presets import Preset
+from cuecard.data.options import ReadOptions
 from cuecard.data.texts import text
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import only_applies_to
@@ -27,56 +24,6 @@ from cuecard.wording import only_applies_to
 #: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
 CHOICE_LABELS = ("right", "wrong")
 PREFERENCE_LABELS = ("chosen", "rejected")
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the caller asked for, whichever way the data is read."""
-
-    task: Task | None = None
-    columns: ColumnsArgument | None = None
-    labels: Mapping[str, str | None] | Threshold | str | None = None
-    keep_unlabelled: bool = False
-    on_error: OnError = "stop"
-    preset: Preset | None = None
-
-    def __post_init__(self) -> None:
-        if self.on_error not in get_args(OnError):
-            raise UsageError(f"on_error is 'stop' or 'skip', not {self.on_error!r}.")
-        if isinstance(self.labels, str):
-            object.__setattr__(self, "labels", parse_threshold(self.labels) or parse_labels(self.labels))
-        if isinstance(self.labels, Threshold):
-            if self.columns and "label" in self.columns:
-                raise UsageError(
-                    f"--labels {self.labels.label} and --columns label=… both define the labels: leave one of them out."
-                )
-            object.__setattr__(self, "columns", {**(self.columns or {}), "label": self.labels.label})
-
-    @property
-    def threshold(self) -> Threshold | None:
-        """Where a column of numbers is cut into two classes."""
-        return self.labels if isinstance(self.labels, Threshold) else None
-
-    @property
-    def label_names(self) -> Mapping[str, str | None] | None:
-        """Names for the values of the label column."""
-        return self.labels if isinstance(self.labels, Mapping) else None
-
-    def cut(self, raw: RawTable) -> RawTable:
-        """Return a table with the labels that a threshold makes, and scored responses as chosen and rejected."""
-        if self.threshold is not None:
-            return self.threshold.applied(raw)
-        raw = with_plain_prompts(raw)
-        return ranked_responses(raw) if self._may_rank else raw
-
-    def joins_rows(self, raw: RawTable) -> bool:
-        """Return whether rows of a table belong together to one example, wherever they stand."""
-        return self.threshold is None and self._may_rank and has_response_per_row(raw)
-
-    @property
-    def _may_rank(self) -> bool:
-        free = self.task in (None, "preference") and self.preset is None and self.labels is None
-        return free and not set(self.columns or ()) - {"id"}
 
 
 @dataclass(frozen=True)
@@ -91,13 +38,13 @@ class Scheme:
     on_error: OnError = "stop"
 
 
-def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Columns]:
+def columns_of(raws: Mapping[str, RawTable], options: ReadOptions) -> dict[str, Columns]:
     """Return the roles of every split's columns; a split with other names must still have train's task."""
-    preset = wishes.preset
+    preset = options.preset
     expected = preset.columns if preset else None
     base = preset.answer_base if preset else None
     ends = preset.prompt_ends_with if preset else None
-    task = wishes.task or (preset.task if preset else None)
+    task = options.task or (preset.task if preset else None)
     train = raws["train"]
 
     def look(raw: RawTable, task: Task | None) -> Columns:
@@ -105,7 +52,7 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
             raw.frame.schema,
             where=raw.where,
             task=task,
-            columns=wishes.columns,
+            columns=options.columns,
             expected=expected,
             answer_base=base,
             prompt_ends_with=ends,
@@ -133,14 +80,13 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
 def learn(
     raws: Mapping[str, RawTable],
     columns: Mapping[str, Columns],
-    wishes: Wishes,
-    label_values: Iterable[str | None] | None = None,
+    options: ReadOptions,
 ) -> dict[str, Scheme]:
-    """Return the scheme of every split; `label_values` replaces looking for labels in the given tables."""
+    """Return the scheme of every split."""
     first = columns["train"]
     rule: AnswerRule | None = None
     winner: WinnerRule | None = None
-    if wishes.keep_unlabelled and first.task in GROUPED_TASKS:
+    if options.keep_unlabelled and first.task in GROUPED_TASKS:
         raise UsageError(
             f"--keep-unlabelled {only_applies_to(['pair', 'text'], first.task)}: leave the option out to drop "
             "and count rows without an answer."
@@ -155,11 +101,9 @@ def learn(
         rule, notes = _answer_rule(raws, columns)
         labels = LabelScheme(CHOICE_LABELS, {}, notes)
     else:
-        if label_values is None:
-            label_values = seen_labels(raws, columns)
-        labels = _labels(raws["train"], first, wishes, label_values)
+        labels = _labels(raws["train"], first, options, seen_labels(raws, columns))
     return {
-        s: Scheme(c, labels, rule, winner, wishes.keep_unlabelled, wishes.on_error)
+        s: Scheme(c, labels, rule, winner, options.keep_unlabelled, options.on_error)
         for s, c in columns.items()
     }
 
@@ -224,17 +168,19 @@ def _winner_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -
     return winner_rule(values, first.roles["responses"], first.answer_base, raws["train"].where)
 
 
-def _labels(train: RawTable, columns: Columns, wishes: Wishes, values: Iterable[str | None]) -> LabelScheme:
+def _labels(
+    train: RawTable, columns: Columns, options: ReadOptions, values: Iterable[str | None]
+) -> LabelScheme:
     """Return the label names: as the user maps them, otherwise as the file's metadata or the preset knows them."""
     column = columns.one("label")
-    mapping = wishes.label_names
-    if wishes.threshold is not None:
-        mapping = {name: name for name in wishes.threshold.names}
+    mapping = options.label_names
+    if options.threshold is not None:
+        mapping = {name: name for name in options.threshold.names}
     if mapping is None and column in train.class_names:
         mapping = {str(i): name for i, name in enumerate(train.class_names[column])}
-    if wishes.labels is None and wishes.preset and wishes.preset.labels:
+    if options.labels is None and options.preset and options.preset.labels:
         # The file's own names for its numbers win; the preset then still maps names to names.
-        preset = wishes.preset.labels
+        preset = options.preset.labels
         mapping = {raw: preset.get(name or "", name) for raw, name in mapping.items()} if mapping else {}
         mapping = {**preset, **mapping}
     return learn_labels(
@@ -242,6 +188,6 @@ def _labels(train: RawTable, columns: Columns, wishes: Wishes, values: Iterable[
         where=train.where,
         column=column,
         mapping=mapping,
-        strict=wishes.labels is not None,
-        keep_unlabelled=wishes.keep_unlabelled,
+        strict=options.labels is not None,
+        keep_unlabelled=options.keep_unlabelled,
     )

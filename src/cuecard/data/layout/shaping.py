@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from cuecard.data.layout.answers import AnswerRule
 from cuecard.data.layout.choices import answered
 from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.dialogues import is_chat
-from cuecard.data.layout.identity import ids_of
+from cuecard.data.layout.identity import Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
 from cuecard.data.layout.parts import Parts
 from cuecard.data.layout.preferences.ranked import SINGLE
@@ -22,6 +22,7 @@ from cuecard.data.layout.preferences.responses import preference_parts
 from cuecard.data.layout.preferences.winners import TIE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
+from cuecard.data.space import Space
 from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
 from cuecard.wording import listed, plural
@@ -43,31 +44,36 @@ class Shaped:
     empty: Mapping[str, int] = field(default_factory=dict)
 
 
-def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
-    """Return a raw table as rows of instances; `start` is how many rows of the split earlier files have."""
+def shape(
+    raw: RawTable,
+    split: str,
+    scheme: Scheme,
+    *,
+    ids: Ids | None = None,
+    types: Mapping[str, pl.DataType] | None = None,
+) -> Shaped:
+    """Return a raw table as rows of instances.
+
+    `ids` and `types` are what was learned of the whole split where `raw` is a chunk of it: the ids of its rows, and
+    the types of extra columns that came as text.
+    """
     columns = scheme.columns
     parts = _parts(raw, scheme)
-    ids = ids_of(
-        raw,
-        _id_column(columns),
-        explicit="id" in columns.explicit,
-        start=start,
-        unlabelled=lambda: _unlabelled(raw, parts, scheme),
-    )
+    known, ids = ids is not None, ids or _ids(raw, parts, scheme)
     problems = list(parts.problems)
     if columns.task != "text":
         problems += text_problems("premise", parts.premise)
     problems += text_problems("hypothesis" if columns.task == "pair" else columns.task, parts.hypothesis)
-    if ids.repeated is not None:
+    if ids.repeated is not None and (not known or ids.repeated.any()):
         problems.append(_repeated(columns, ids.values, ids.repeated))
     if problems:
-        return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
-    empty = _empty_texts(raw, columns)
-    of_empty = tuple(empty_note(name, raw.where, n) for name, n in empty.items())
-    notes = raw.notes + scheme.labels.notes + of_empty + _reading_notes(raw, columns)
+        usable, dropped = _usable(raw, problems, scheme.on_error)
+        rest = raw.keep(usable, dropped)
+        return shape(rest, split, scheme, ids=ids.filter(usable) if known else None, types=types)
+    notes = _reading_notes(raw, columns)
     if ids.group:
         notes += (group_note(columns.one("id")),)
-    extras = _extras(raw, columns, keep_id=ids.group)
+    extras = _extras(raw, columns, keep_id=ids.group, types=types)
     base = pl.DataFrame(
         {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
     ).with_columns(split=pl.lit(split, dtype=pl.String))
@@ -79,7 +85,50 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=_labels(raw, scheme))
     table = table.select(COLUMNS).hstack(extras)
     table, dropped = _labelled(table, parts, scheme)
-    return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns, empty)
+    numbered = ids.group or "id" not in columns
+    return Shaped(table, _added([raw.dropped, dropped]), notes, numbered, _empty_texts(raw, columns))
+
+
+def shape_split(raw: RawTable, split: str, scheme: Scheme, space: Space) -> Shaped:
+    """Return a split as rows of instances; of one that is on disk, chunk by chunk."""
+    if space.folder is None or not raw.frame.height:
+        shaped = shape(raw, split, scheme)
+    else:
+        ids = _ids(raw, None, scheme)
+        types = extra_types(raw, scheme.columns, keep_id=ids.group)
+        done: list[Shaped] = []
+
+        def chunks() -> Iterator[pl.DataFrame]:
+            for rows in space.ranges(raw.frame.height):
+                part = shape(raw.slice(rows), split, scheme, ids=ids.slice(rows), types=types)
+                done.append(replace(part, table=part.table.clear()))
+                yield part.table
+
+        table = space.table(f"{split} rows", chunks())
+        empty = _added([part.empty for part in done])
+        dropped = _added([raw.dropped, *(part.dropped for part in done)])
+        notes = tuple(dict.fromkeys(note for part in done for note in part.notes))
+        shaped = Shaped(table, dropped, notes, done[0].numbered, empty)
+    of_empty = tuple(empty_note(name, raw.where, n) for name, n in shaped.empty.items())
+    return replace(shaped, notes=raw.notes + scheme.labels.notes + of_empty + shaped.notes)
+
+
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, n in each.items():
+            total[name] = total.get(name, 0) + n
+    return total
+
+
+def _ids(raw: RawTable, parts: Parts | None, scheme: Scheme) -> Ids:
+    columns = scheme.columns
+    return ids_of(
+        raw,
+        columns.one("id") if "id" in columns else None,
+        explicit="id" in columns.explicit,
+        unlabelled=lambda: _unlabelled(raw, parts or _parts(raw, scheme), scheme),
+    )
 
 
 def empty_note(column: str, where: str, n: int) -> str:
@@ -107,10 +156,6 @@ def _unlabelled(raw: RawTable, parts: Parts, scheme: Scheme) -> pl.Series | None
     if scheme.columns.task in GROUPED_TASKS:
         return None if parts.right is None else pl.Series(parts.right < 0)
     return _labels(raw, scheme).is_null()
-
-
-def _id_column(columns: Columns) -> str | None:
-    return columns.one("id") if "id" in columns else None
 
 
 def _parts(raw: RawTable, scheme: Scheme) -> Parts:
@@ -173,8 +218,8 @@ def _repeated(columns: Columns, values: pl.Series, repeated: pl.Series) -> Probl
     )
 
 
-def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTable:
-    """Return the table without the rows that have a problem, or raise an error about the first of them."""
+def _usable(raw: RawTable, problems: list[Problem], on_error: OnError) -> tuple[pl.Series, dict[str, int]]:
+    """Return which rows have no problem and how many have each, or raise an error about the first of them."""
     if on_error == "stop":
         first = min(problems, key=lambda p: int(p.rows.arg_max() or 0))
         place = raw.place(int(first.rows.arg_max() or 0))
@@ -186,7 +231,7 @@ def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTa
     for problem in problems[1:]:
         dropped[problem.reason] = dropped.get(problem.reason, 0) + int((problem.rows & ~bad).sum())
         bad = bad | problem.rows
-    return raw.keep(~bad, dropped)
+    return ~bad, dropped
 
 
 def _grouped(base: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.DataFrame, pl.Series]:
@@ -227,19 +272,35 @@ def _labelled(table: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.Dat
     return kept, {"missing label": missing}
 
 
-def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> pl.DataFrame:
-    """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
+def extra_types(raw: RawTable, columns: Columns, *, keep_id: bool) -> dict[str, pl.DataType]:
+    """Return the types of the user's other columns, which of a format without types their values decide."""
+    kept = _extra_names(raw, columns, keep_id)
+    return {name: _typed(raw.frame[name]).dtype if raw.untyped else raw.frame.schema[name] for name in kept}
+
+
+def _extra_names(raw: RawTable, columns: Columns, keep_id: bool) -> list[str]:
     used = columns.used - ({columns.one("id")} if keep_id else frozenset())
-    kept = [name for name in raw.frame.columns if name not in used]
+    return [name for name in raw.frame.columns if name not in used]
+
+
+def _extras(
+    raw: RawTable, columns: Columns, *, keep_id: bool, types: Mapping[str, pl.DataType] | None
+) -> pl.DataFrame:
+    """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
+    kept = _extra_names(raw, columns, keep_id)
     names = {name: name for name in kept if name not in COLUMNS}
     for name in kept:
         if name in COLUMNS:
             names[name] = f"original_{name}"
             while list(names.values()).count(names[name]) > 1:
                 names[name] = f"original_{names[name]}"
-    return pl.DataFrame(
-        [(_typed(raw.frame[name]) if raw.untyped else raw.frame[name]).alias(names[name]) for name in kept]
-    )
+
+    def typed(values: pl.Series) -> pl.Series:
+        if types is not None:
+            return values.cast(types[values.name])
+        return _typed(values) if raw.untyped else values
+
+    return pl.DataFrame([typed(raw.frame[name]).alias(names[name]) for name in kept])
 
 
 def _typed(values: pl.Series) -> pl.Series:

@@ -13,12 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.files.formats import Format
-from cuecard.data.files.raw import as_stacked
 from cuecard.data.loading import LoadedRows
 from cuecard.data.output.rows import check_storable, check_writable
-from cuecard.data.scanning import Scan
+from cuecard.data.space import Space
 from cuecard.errors import InputError, UsageError
-from cuecard.stats.arrays import Floats
 from cuecard.writing import Staged, check_folder, staged_file
 
 #: Rows of a file in a folder.
@@ -87,34 +85,10 @@ def check_new_column(columns: Collection[str], column: str) -> None:
         )
 
 
-def weighted_schema(schema: pl.Schema, column: str) -> pl.Schema:
-    """Return the columns of rows with their weights, or raise if they have a column of that name."""
-    check_new_column(schema, column)
-    return pl.Schema({**schema, column: pl.Float64()})
-
-
-def weighted_parts(scan: Scan, weights: Floats, schema: pl.Schema) -> Iterator[pl.DataFrame]:
-    """Yield the training rows as they are, with the weights of the training examples in the last column of the schema.
-
-    A row without an example, because it has no label or was skipped, has weight 0.
-    """
-    *columns, column = schema.items()
-    done = 0
-    for frame, examples in scan.train_rows():
-        of_rows, own = np.zeros(frame.height), weights[done : done + len(examples)]
-        if len(own) < len(examples):
-            raise changed(scan)
-        of_rows[examples] = own
-        done += len(examples)
-        rows = as_stacked(frame, pl.Schema(columns))
-        yield rows.with_columns(pl.Series(column[0], of_rows))
-    if done != len(weights):
-        raise changed(scan)
-
-
-def changed(scan: Scan) -> InputError:
-    """Return the error of files that were written to since they were read first."""
-    return InputError(f"The files of {scan.name} changed while they were read: run the command again.")
+def chunks_of_rows(rows: pl.DataFrame, space: Space) -> Iterator[pl.DataFrame]:
+    """Yield the rows chunk by chunk, in their order."""
+    for some in space.ranges(rows.height):
+        yield rows[some]
 
 
 def _write_folder(folder: Path, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +11,8 @@ import numpy.typing as npt
 from cuecard._compiled import njit
 from cuecard.data.fingerprint import Hashes
 from cuecard.data.instances import Instances
-from cuecard.data.splits.overlap import side_keys
-from cuecard.data.survey import NumberedInstances
+from cuecard.data.row_numbers import side_keys
+from cuecard.data.space import MEMORY, Space
 from cuecard.data.units._kernels import leader_of
 from cuecard.data.units.buckets import Buckets, bucket_bits, first_places
 from cuecard.stats.arrays import Bools, Ints
@@ -27,21 +25,19 @@ AT_A_TIME = 1 << 20
 _SENTENCE = np.dtype([("key", np.uint64), ("example", np.int64)])
 
 
-def join_sentences(
-    data: Instances, sides: Sequence[TextSide], leader: Ints, folder: Path | None = None
-) -> None:
+def join_sentences(data: Instances, sides: Sequence[TextSide], leader: Ints, space: Space = MEMORY) -> None:
     """Join examples that share a sentence: those of a group follow its first one in `leader`.
 
-    Sentences are the same up to case and punctuation, on either side; empty texts connect nothing. With a folder,
-    memory holds the sentences of one file by hash at a time.
+    Sentences are the same up to case and punctuation, on either side; empty texts connect nothing. Where arrays are
+    on disk, memory holds the sentences of one file by hash at a time.
     """
     sentences = _sentences(data, sides)
-    if folder is None or not bucket_bits(len(data) * len(sides)):
-        for keys, examples in _at_once(sentences):
-            _join_equal(keys, examples, leader)
-        return
-    with TemporaryDirectory(dir=folder) as place:
-        buckets = Buckets(Path(place) / "sentences", _SENTENCE, len(data) * len(sides))
+    with space.place() as place:
+        if place is None or not bucket_bits(len(data) * len(sides)):
+            for keys, examples in _at_once(sentences):
+                _join_equal(keys, examples, leader)
+            return
+        buckets = Buckets(place / "sentences", _SENTENCE, len(data) * len(sides))
         for keys, examples in sentences:
             records = np.empty(len(keys), dtype=_SENTENCE)
             records["key"], records["example"] = keys, examples
@@ -63,15 +59,7 @@ def number_groups(leader: Ints) -> None:
 
 def _sentences(data: Instances, sides: Sequence[TextSide]) -> Iterator[tuple[Hashes, Ints]]:
     """Yield hashes of sentences with the examples that have them, some rows at a time."""
-    if isinstance(data, NumberedInstances):
-        of_sides = [side_keys(data, side) for side in sides]
-    else:  # compared with each other on both sides
-        keys, filled = side_keys(data, *sides)
-        of_sides = [
-            (keys[start : start + len(data)], filled[start : start + len(data)])
-            for start in range(0, len(keys), max(len(data), 1))
-        ]
-    for of_side, there in of_sides:
+    for of_side, there in (side_keys(data, side) for side in sides):
         for start in range(0, len(data), AT_A_TIME):
             rows = slice(start, start + AT_A_TIME)
             yield of_side[rows][there[rows]], data.example_codes[rows][there[rows]]

@@ -1,27 +1,23 @@
 """Which test examples repeat the training set: the one definition that every audit uses.
 
-Texts are the same up to case and punctuation (`normalised`); empty texts are in no overlap. Texts and examples that
-share a hash are compared themselves.
+Texts are the same up to case and punctuation (`normalised`); empty texts are in no overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import polars as pl
 
-from cuecard.data.exact import Inputs, exact_hashes
-from cuecard.data.fingerprint import Hashes, text_hashes
+from cuecard.data.fingerprint import Hashes, mixed, told_apart
 from cuecard.data.instances import Instances
-from cuecard.data.splits.sentences import normalised
-from cuecard.data.survey import NumberedInstances, row_table
-from cuecard.stats.arrays import Bools, Ints
+from cuecard.data.row_numbers import row_table
+from cuecard.stats.arrays import Bools, chunks
 
 #: Keys that are looked up at a time.
 AT_A_TIME = 1 << 20
+_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +41,6 @@ class TrainOverlap:
         """Return how many test examples overlap in each way, and how many there are."""
         kinds = {name: getattr(self, name) for name in ("pair", "hypothesis", "premise", "sentence")}
         return {name: int(mask.sum()) for name, mask in kinds.items()} | {"test_examples": len(self)}
-
-
-def text_keys(texts: pl.Series) -> tuple[Hashes, Bools]:
-    """Return a number for every text that equal ones share, up to case and punctuation, and whether it is not empty."""
-    plain = normalised(texts)
-    return exact_hashes(text_hashes(plain), plain), (plain != "").to_numpy()
-
-
-def side_keys(data: Instances, *sides: Literal["premise", "hypothesis"]) -> tuple[Hashes, Bools]:
-    """Return the keys of the texts of each side, and whether they are not empty, also where texts are on disk."""
-    if not isinstance(data, NumberedInstances):
-        return text_keys(pl.concat([data.table[side] for side in sides]))
-    rows = row_table(data)
-    columns = [[rows[f"{side}_{name}"].to_numpy() for side in sides] for name in ("key", "filled")]
-    keys, filled = (each[0] if len(sides) == 1 else np.concatenate(each) for each in columns)
-    return keys, filled
 
 
 def train_overlap(data: Instances) -> TrainOverlap:
@@ -115,45 +95,30 @@ def _occurring(wanted: list[Hashes], parts: Iterator[Hashes]) -> list[Bools]:
 
 def _known_inputs(data: Instances, premise: Hashes, hypothesis: Hashes, train: Bools, test: Bools) -> Bools:
     """Return which test examples have the premise and the hypotheses of a training example."""
-    inputs = Inputs(data.first_rows, hypothesis, premise)
-    tested = list(_keys_of(data, inputs, test))
-    if not tested:
-        return np.zeros(0, dtype=np.bool_)
-    keys, examples = (np.concatenate(each) for each in zip(*tested, strict=True))
-    codes = inputs.told_apart(keys, examples)
-    _, one = np.unique(codes, return_index=True)
-    one = one[np.argsort(keys[one], kind="stable")]
-    known = np.zeros(len(one), dtype=np.bool_)
-    # Inputs that share a key are looked up one after another; hardly ever there are any.
-    begins = np.flatnonzero(np.diff(keys[one], prepend=~keys[one][:1]))
-    sizes = np.diff(begins, append=len(one))
-    for variant in range(int(sizes.max(initial=0))):
-        some = begins[sizes > variant] + variant
-        wanted = keys[one[some]]
-        for seen, others in _keys_of(data, inputs, train):
-            place = np.minimum(np.searchsorted(wanted, seen), len(wanted) - 1)
-            shared = np.flatnonzero(wanted[place] == seen)
-            place = place[shared]
-            known[some[place[inputs.same(examples[one[some[place]]], others[shared])]]] = True
-    return known[np.argsort(codes[one])][codes]
+    keys, first = example_keys(data, premise, hypothesis), data.first_rows[:-1]
+    tested = keys[test[first]]
+    wanted = np.unique(tested)
+    known = np.zeros(len(wanted), dtype=np.bool_)
+    for some in chunks(len(keys) if len(wanted) else 0, AT_A_TIME):
+        learned = keys[some][train[first[some]]]
+        place = np.minimum(np.searchsorted(wanted, learned), len(wanted) - 1)
+        known[place[wanted[place] == learned]] = True
+    return known[np.searchsorted(wanted, tested)]
 
 
-def _keys_of(data: Instances, inputs: Inputs, rows: Bools) -> Iterator[tuple[Hashes, Ints]]:
-    """Yield keys of the examples that are among some rows, in parts, and their numbers."""
-    first, premise, hypothesis = inputs.first, inputs.premise, inputs.hypothesis
-    assert premise is not None
-    for start in range(0, len(first) - 1, AT_A_TIME):
-        begins = first[start : start + AT_A_TIME + 1]
-        own = slice(int(begins[0]), int(begins[-1]))
-        among = np.flatnonzero(rows[begins[:-1]])
-        keys = whole_keys(data.example_codes[own], premise[own], hypothesis[own])
-        yield keys[among], among + start
+def example_keys(data: Instances, premise: Hashes | None, hypothesis: Hashes) -> Hashes:
+    """Return a number for every example that those of the same premise and hypotheses, in any order, share.
 
-
-def whole_keys(examples: Ints, premise: Hashes, hypothesis: Hashes) -> Hashes:
-    """Return a number for every example that those of the same premise and hypotheses, in any order, share."""
-    starts = np.flatnonzero(np.diff(examples, prepend=-1))
-    if not len(starts):
-        return np.zeros(0, dtype=np.uint64)
-    mixed = hypothesis * np.uint64(0x9E3779B97F4A7C15) ^ (hypothesis >> np.uint64(29))
-    return premise[starts] * np.uint64(31) + np.add.reduceat(mixed, starts)
+    Without `premise`, those of the same hypotheses share it.
+    """
+    starts = data.first_rows[:-1]
+    first, second = (data.space.array(np.uint64, len(starts)) for _ in range(2))
+    for some in chunks(len(starts), AT_A_TIME):
+        begins = data.first_rows[some.start : some.stop + 1]
+        rows = hypothesis[begins[0] : begins[-1]]
+        of_premise = np.zeros(len(begins) - 1, np.uint64) if premise is None else premise[begins[:-1]]
+        for keys, step in ((first, _FIRST), (second, _SECOND)):
+            sums = np.add.reduceat(mixed(rows * step), begins[:-1] - begins[0])
+            keys[some] = mixed(sums + mixed(of_premise ^ step))
+    told_apart(first, second)
+    return first

@@ -9,9 +9,6 @@ from cuecard.data.layout.shaping import NO_FAULT
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import DAMAGED_FILE
 
-#: Share of a split's rows that may be skipped; more of them are a misread file, not a few bad rows.
-MAX_SKIPPED = 0.05
-
 
 def refuse_shared_files(files: Mapping[str, Sequence[str]]) -> None:
     """Raise if a file is read for two splits: what is learned from it would be tested on it."""

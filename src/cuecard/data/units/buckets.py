@@ -93,17 +93,17 @@ class Buckets:
         return self._folder / f"{bucket:04d}"
 
 
-def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path) -> None:
+def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path | None = None) -> None:
     """Write the numbers that equal keys share, 0, 1, 2, … in order of first occurrence, into `numbers`.
 
-    Keys are random, and come in parts; the memory that this takes does not grow with their number.
+    Keys are random, and come in parts; with a folder, the memory that this takes does not grow with their number.
     """
-    if not bucket_bits(len(numbers)):
+    if folder is None or not bucket_bits(len(numbers)):
         every = [np.empty(0, np.uint64), *keys]
         _write_first_rows(np.concatenate(every), np.arange(len(numbers)), numbers)
         _number(numbers)
         return
-    buckets = Buckets(folder, _ROW, len(numbers))
+    buckets = Buckets(folder / "numbering", _ROW, len(numbers))
     start = 0
     for part in keys:
         records = np.empty(len(part), dtype=_ROW)

@@ -2,9 +2,7 @@
 
 from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
 from cuecard.features.pair_graph.two_steps import (
-    MEMORY,
     SentencePairs,
-    Space,
     TwoSteps,
     pairs_of,
     two_step_walks,
@@ -30,13 +28,11 @@ from cuecard.features.pair_graph.walks import (
 
 __all__ = [
     "LEAKAGE_FEATURES",
-    "MEMORY",
     "PROXIMITY_FEATURES",
     "UNLEXICALIZED_FEATURES",
     "WALK_FEATURES",
     "PairGraph",
     "SentencePairs",
-    "Space",
     "TwoSteps",
     "advanced_features",
     "bleu_scores",

@@ -10,8 +10,6 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.survey import NumberedInstances, row_table
-from cuecard.data.units.copies import distinct
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Floats, Ints
 
@@ -125,19 +123,5 @@ def sentence_codes(first: pl.Series, second: pl.Series) -> tuple[Ints, Ints, int
 
 def graph_of(data: Instances, *, counted: npt.ArrayLike | None = None) -> PairGraph:
     """Return the graph over all splits of a dataset: premise and hypothesis of every instance are joined."""
-    if isinstance(data, NumberedInstances):
-        first, second, n_nodes = _hashed_codes(data)
-    else:
-        first, second, n_nodes = sentence_codes(data.table["premise"], data.table["hypothesis"])
+    first, second, n_nodes = sentence_codes(data.table["premise"], data.table["hypothesis"])
     return pair_graph(first, second, n_nodes, counted=counted)
-
-
-def _hashed_codes(data: NumberedInstances) -> tuple[Ints, Ints, int]:
-    """Return a number per distinct sentence where texts are on disk, in the order of hashes.
-
-    What is counted on the graph does not depend on the order of its nodes; sums of fractions do, in their last digits.
-    """
-    rows = row_table(data)
-    hashes = np.concatenate([rows[f"{side}_text"].to_numpy() for side in ("premise", "hypothesis")])
-    first, codes = distinct(hashes)
-    return codes[: len(data)], codes[len(data) :], len(first)

@@ -2,72 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.data import Instances
-from cuecard.data.fingerprint import Hashes
-from cuecard.data.survey import NumberedInstances
+from cuecard.data.row_numbers import SIDES, text_numbers
+from cuecard.data.space import MEMORY, Space
 from cuecard.data.units.buckets import number_in_order
-from cuecard.data.units.copies import distinct
 from cuecard.features.pair_graph import _edges
-from cuecard.features.pair_graph.graph import sentence_codes
-from cuecard.stats.arrays import Bools, Ints, chunks
+from cuecard.stats.arrays import Bools, Ints, chunks, whole_type
 
 Array = npt.NDArray[Any]
-#: Returns an array of zeros, to be written, in a file of a folder.
-Make = Callable[[Path, npt.DTypeLike, tuple[int, ...]], Array]
-
-
-@dataclass(frozen=True)
-class Space:
-    """Memory, or a folder whose files hold arrays, which `make` makes."""
-
-    folder: Path | None = None
-    make: Make | None = None
-
-    def array(self, dtype: npt.DTypeLike, length: int) -> Array:
-        """Return an array of zeros, to be written."""
-        if self.folder is None or self.make is None:
-            return np.zeros(length, dtype=dtype)
-        return self.make(self.folder, dtype, (length,))
-
-    def kept(self, values: Array) -> Array:
-        """Return the same numbers, in a file where arrays are in files."""
-        if self.folder is None:
-            return values
-        array = self.array(values.dtype, len(values))
-        array[:] = values
-        return array
-
-    @contextmanager
-    def place(self) -> Iterator[Path | None]:
-        """Yield a folder for other files, which are deleted then; None where arrays are in memory."""
-        if self.folder is None:
-            yield None
-            return
-        with TemporaryDirectory(dir=self.folder) as folder:
-            yield Path(folder)
-
-
-#: Arrays in memory.
-MEMORY = Space()
-
-
-def whole_type(largest: int) -> type[np.signedinteger[Any]]:
-    """Return the smaller type of whole numbers that holds numbers up to the largest."""
-    return np.int32 if largest < 1 << 31 else np.int64
-
-
 Numbers = npt.NDArray[np.signedinteger[Any]]
 
 
@@ -125,33 +77,16 @@ class SentencePairs:
         return whole_type(2 * len(self))
 
 
-def pairs_of(data: Instances, space: Space = MEMORY) -> SentencePairs:
+def pairs_of(data: Instances) -> SentencePairs:
     """Return the pairs of all splits of a dataset: premise and hypothesis of every instance."""
-    if isinstance(data, NumberedInstances):
-        n = len(data)
-        numbers = space.array(whole_type(2 * n), 2 * n)
-        with space.place() as place:
-            _write_numbers(data, numbers, place)
-        n_nodes = max((int(numbers[rows].max()) + 1 for rows in chunks(2 * n)), default=0)
-        return SentencePairs(numbers[:n], numbers[n:], n_nodes, space=space)
-    first, second, n_nodes = sentence_codes(data.table["premise"], data.table["hypothesis"])
-    return SentencePairs(first, second, n_nodes, space=space)
-
-
-def _write_numbers(data: NumberedInstances, numbers: Numbers, place: Path | None) -> None:
-    """Write the number of every sentence, those of the first side before those of the second."""
-    if place is not None:
-        number_in_order(_hashes(data), numbers, place / "numbering")
-    else:
-        numbers[:] = distinct(np.concatenate([*_hashes(data)]))[1]
-
-
-def _hashes(data: NumberedInstances) -> Iterator[Hashes]:
-    """Yield what stands for the sentences of the first side, then of the second, in parts."""
-    for side in ("premise", "hypothesis"):
-        hashes = data.own_numbers[f"{side}_text"].to_numpy()
-        for rows in chunks(len(data)):
-            yield hashes[rows]
+    n, space = len(data), data.space
+    numbers = space.array(whole_type(2 * n), 2 * n)
+    texts = text_numbers(data)
+    with space.place() as place:
+        keys = (texts[f"{side}_text"][rows] for side in SIDES for rows in chunks(n))
+        number_in_order(keys, numbers, place)
+    n_nodes = max((int(numbers[rows].max()) + 1 for rows in chunks(2 * n)), default=0)
+    return SentencePairs(numbers[:n], numbers[n:], n_nodes, space=space)
 
 
 #: Entries of the adjacency matrix between two colours, about.
@@ -291,7 +226,7 @@ class _Edges:
             times[(more == fewer) & (block[0] == block[1])] *= 2
             parts = {"more": more, "fewer": fewer, "times": times, "row": records["row"]}
             for name, values in (parts | {"edge": edge.astype(kind)}).items():
-                self._arrays[name, *block] = self._space.kept(values)
+                self._arrays[name, *block] = self._space.stored(values)
             edges += len(distinct)
         self._write_rows()
         return edges
@@ -308,7 +243,7 @@ class _Edges:
                 rows = np.concatenate([here[0], there[1]])
                 columns, entries = np.concatenate([here[1], there[0]]), np.concatenate([here[2], there[2]])
                 parts = _edges.sparse_rows(rows, columns, entries, self._size(i))
-                begins, of_rows, values = map(self._space.kept, parts)
+                begins, of_rows, values = map(self._space.stored, parts)
                 self._rows[i, j] = begins, of_rows, values
 
     def _edges_of(self, block: tuple[int, int]) -> list[Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,19 +12,21 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.data import GROUPED_TASKS, Instances, Task
+from cuecard.data.instances import first_rows
 from cuecard.models.linear.ngram_features import (
     BITS,
     HashColumns,
     HashedRows,
+    count_documents,
     feature_rows,
-    hash_columns,
+    frequent_columns,
     hash_rows,
     word_keys,
     word_overlap,
 )
 from cuecard.models.saved import expected
 from cuecard.models.text_model import Condition
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, follows
 from cuecard.text import Encoded, Tokens
 from cuecard.text.encoded import Side
 
@@ -38,39 +39,118 @@ BESIDE_WORDS = 0.25
 #: Premise words cannot decide alone in most tasks; they get half the length in the full input.
 PREMISE_SHARE = 0.5
 BINS = 10
+#: Features of more rows than this are made of those that are asked for, some examples at a time.
+MANY, AT_A_TIME = 1 << 20, 50_000
 
 
-class RowFigures(ABC):
-    """What features are made of: the words of rows as hashes, and figures about their texts.
+@dataclass(frozen=True, eq=False)
+class InputRows:
+    """What features are made of: the words of rows, and figures about their texts.
 
-    Rows of an example are adjacent; `first_row` is the first of each, with the number of rows at the end.
+    Rows of an example are adjacent; `first_row` is the first of each, with the number of rows at the end. `stable`
+    features are those of the words themselves, the same in every dataset; others are of the words' places in this
+    vocabulary. `chosen` are the rows of the instances that these are; None for all.
     """
 
+    encoded: Encoded
     first_row: Ints
+    stable: bool = True
+    chosen: Ints | None = None
 
-    @abstractmethod
+    @property
+    def data(self) -> Instances:
+        """The instances."""
+        return self.encoded.instances
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.first_row[-1])
+
+    @property
+    def many(self) -> bool:
+        """Whether the features of all rows are too many to make at once."""
+        return self.n_rows > MANY
+
+    def take(self, rows: Ints) -> InputRows:
+        """Return some of all rows, those of an example adjacent."""
+        grouped = self.data.grouped
+        firsts = first_rows(self.data.example_codes[rows]) if grouped else np.arange(len(rows) + 1)
+        taken = replace(self, first_row=firsts, chosen=rows)
+        taken.__dict__["keys"] = self.keys
+        return taken
+
+    def pieces(self) -> Iterator[tuple[InputRows, slice]]:
+        """Yield chunks of all rows with whole examples, each with where it is."""
+        if not self.many or self.chosen is not None:
+            yield self, slice(None)
+            return
+        for start in range(0, len(self.first_row) - 1, AT_A_TIME):
+            first, last = (
+                int(row) for row in self.first_row[[start, min(start + AT_A_TIME, len(self.first_row) - 1)]]
+            )
+            yield self.take(np.arange(first, last)), slice(first, last)
+
+    @cached_property
+    def keys(self) -> Ints | None:
+        """The number each word is known by."""
+        return word_keys(self.encoded.vocabulary) if self.stable else None
+
+    @cached_property
+    def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:
+        return {}
+
     def hashed(self, side: Reading | None, ngrams: int) -> HashedRows:
-        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing."""
+        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing.
 
-    @abstractmethod
+        The last answer is kept: what is learned of rows is mostly wanted for the same rows at once.
+        """
+        if (side, ngrams) not in self._last:
+            texts = [] if side is None else [self.tokens(side)]
+            both = (self.tokens("premise"), self.tokens("hypothesis")) if side is None else None
+            self._last.clear()
+            self._last[side, ngrams] = hash_rows(texts, ngrams=ngrams, shared=both, keys=self.keys)
+        return self._last[side, ngrams]
+
+    def tokens(self, side: Reading) -> Tokens:
+        """Return the texts of one side, or premise and hypothesis as one text."""
+        if side == "joined":
+            tokens = replace(self.encoded, scope="both").scoped
+        else:
+            tokens = self.encoded.premise if side == "premise" else self.encoded.hypothesis
+        if self.chosen is None:
+            return tokens
+        if follows(self.chosen):
+            return tokens.rows(int(self.chosen[0]), int(self.chosen[-1]) + 1)
+        return tokens.gather(self.chosen)
+
     def columns(self, side: Reading | None, ngrams: int, counted: Bools | None) -> HashColumns:
         """Return columns for the n-grams that at least two of the counted rows have, of all rows for None."""
+        frequency, n = np.zeros(1 << BITS, dtype=np.int32), 0
+        for piece, where in self.pieces():
+            hashed = piece.hashed(side, ngrams)
+            used = np.ones(len(hashed.starts), np.bool_) if counted is None else counted[where]
+            if used.any():
+                count_documents(hashed, used, frequency)
+                n += int(used.sum())
+        return frequent_columns(frequency, n)
 
-    @abstractmethod
     def lengths(self, side: Side) -> Ints:
         """Return the number of tokens of one side's texts."""
+        return self.tokens(side).lengths
 
-    @abstractmethod
     def characters(self, side: Side) -> Floats:
         """Return the number of characters of one side's texts."""
+        return self._taken(self.data.characters(side)).astype(np.float64)
 
-    @abstractmethod
     def words(self) -> tuple[Ints, Ints]:
         """Return how many distinct words of the hypothesis the premise has, and how many there are."""
+        return word_overlap(self.tokens("premise"), self.tokens("hypothesis"))
 
-    def pieces(self) -> Iterator[tuple[RowFigures, slice]]:
-        """Yield parts of the rows with whole examples, each with where it is: all rows where they are in memory."""
-        yield self, slice(None)
+    def _taken(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self.chosen is None:
+            return values
+        return values[self.chosen[0] :][: len(self.chosen)] if follows(self.chosen) else values[self.chosen]
 
     @cached_property
     def overlap(self) -> tuple[Floats, Floats, Floats]:
@@ -101,75 +181,14 @@ class RowFigures(ABC):
         return np.column_stack(columns)
 
 
-@dataclass(frozen=True, eq=False)
-class InputRows(RowFigures):
-    """The texts of all rows as tokens, and the figures about them.
-
-    `stable` features are those of the words themselves, the same in every dataset; others are of the words'
-    places in this vocabulary.
-    """
-
-    encoded: Encoded
-    first_row: Ints
-    stable: bool = True
-
-    @property
-    def data(self) -> Instances:
-        """The instances."""
-        return self.encoded.instances
-
-    @cached_property
-    def keys(self) -> Ints | None:
-        """The number each word is known by."""
-        return word_keys(self.encoded.vocabulary) if self.stable else None
-
-    @cached_property
-    def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:
-        return {}
-
-    def hashed(self, side: Reading | None, ngrams: int) -> HashedRows:
-        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing.
-
-        The last answer is kept: what is learned of rows is mostly wanted for the same rows at once.
-        """
-        if (side, ngrams) not in self._last:
-            texts = [] if side is None else [self.tokens(side)]
-            both = (self.encoded.premise, self.encoded.hypothesis) if side is None else None
-            self._last.clear()
-            self._last[side, ngrams] = hash_rows(texts, ngrams=ngrams, shared=both, keys=self.keys)
-        return self._last[side, ngrams]
-
-    def tokens(self, side: Reading) -> Tokens:
-        """Return the texts of one side, or premise and hypothesis as one text."""
-        if side == "joined":
-            return replace(self.encoded, scope="both").scoped
-        return self.encoded.premise if side == "premise" else self.encoded.hypothesis
-
-    def columns(self, side: Reading | None, ngrams: int, counted: Bools | None) -> HashColumns:
-        """Return columns for the n-grams that at least two of the counted rows have, of all rows for None."""
-        return hash_columns(self.hashed(side, ngrams), counted=counted)
-
-    def lengths(self, side: Side) -> Ints:
-        """Return the number of tokens of one side's texts."""
-        return self.tokens(side).lengths
-
-    def characters(self, side: Side) -> Floats:
-        """Return the number of characters of one side's texts."""
-        return self.data.characters(side).astype(np.float64)
-
-    def words(self) -> tuple[Ints, Ints]:
-        """Return how many distinct words of the hypothesis the premise has, and how many there are."""
-        return word_overlap(self.encoded.premise, self.encoded.hypothesis)
-
-
 class Block(Protocol):
     """A kind of features: what it learns of counted rows is all it needs to make any rows."""
 
-    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return what is to be remembered of the counted rows; of all rows where None is given."""
         ...
 
-    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return the features of every row."""
         ...
 
@@ -186,12 +205,12 @@ class WordBlock:
     ngrams: int = 1
     equal: bool = False
 
-    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return the features that occur twice, with their inverse document frequencies or all `equal`."""
         columns = rows.columns(self.side, self.ngrams, counted)
         return {"slots": columns.slots, "idf": np.ones(len(columns)) if self.equal else columns.idf}
 
-    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return each row's features."""
         return feature_rows(rows.hashed(self.side, self.ngrams), HashColumns(state["slots"], state["idf"]))
 
@@ -206,7 +225,7 @@ class WordBlock:
         return len(slots)
 
 
-def maker(block: Block, state: State) -> Callable[[RowFigures], sparse.csr_matrix]:
+def maker(block: Block, state: State) -> Callable[[InputRows], sparse.csr_matrix]:
     """Return the function that makes the features of rows, for many calls: columns are looked up once."""
     if not isinstance(block, WordBlock):
         return lambda rows: block.make(rows, state)
@@ -221,7 +240,7 @@ class Binned:
 
     what: Literal["premise length", "hypothesis length", "overlap", "relative length", "share"]
 
-    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return the edges of the bins of every figure."""
         values: dict[str, list[tuple[Floats, Ints]]] = {}
         for piece, where in rows.pieces():
@@ -230,7 +249,7 @@ class Binned:
                 values.setdefault(str(i), []).append(np.unique(seen, return_counts=True))
         return {name: _edges(parts) for name, parts in values.items()}
 
-    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return for each figure which of its bins every row falls into."""
         figures = self._figures(rows)
         return side_by_side(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
@@ -243,7 +262,7 @@ class Binned:
             raise ValueError(f"the edges of the bins of {self.what} do not ascend")
         return sum(len(part) + 1 for part in edges)
 
-    def _figures(self, rows: RowFigures) -> tuple[Floats, ...]:
+    def _figures(self, rows: InputRows) -> tuple[Floats, ...]:
         if self.what == "overlap":
             return rows.overlap
         if self.what == "share":
@@ -260,11 +279,11 @@ class WithinExample:
 
     what: Literal["length", "overlap"]
 
-    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return nothing."""
         return {}
 
-    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return the figures of every row."""
         if self.what == "length":
             characters = rows.characters("hypothesis")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.engines import on_disk
+from cuecard.data.space import MEMORY, Space
 from cuecard.models.linear import _kernels
-from cuecard.models.linear.kept_rows import Features
+from cuecard.models.linear.features_on_request import Features
 from cuecard.models.linear.learner import LinearModel
 from cuecard.stats.arrays import Floats, Ints, follows
 
@@ -45,9 +44,9 @@ class Scorer:
         *,
         sample_weight: Floats | None = None,
         groups: Ints | None = None,
-        folder: Path | None = None,
+        space: Space = MEMORY,
     ) -> Self:
-        """Return a model that learned from rows; what it has learned is kept in files where there is a folder.
+        """Return a model that learned from rows; what it has learned is kept in a space.
 
         A feature that no row has keeps a weight of 0 whatever is learned, so that it takes no place.
         """
@@ -62,9 +61,8 @@ class Scorer:
             groups=groups,
         )
         weights = model.coef_.reshape(len(model.coef_), -1)
-        if folder is not None:
-            place, weights = on_disk(place, folder), on_disk(weights, folder)
-            model.coef_ = weights.reshape(model.coef_.shape)
+        place, weights = space.stored(place), space.stored(weights)
+        model.coef_ = weights.reshape(model.coef_.shape)
         return cls(model, place, weights)
 
     def margins(self, parts: Parts, rows: Ints) -> Floats:

@@ -11,7 +11,6 @@ import polars as pl
 from cuecard.analysis import About, MeasureKind, Result
 from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
-from cuecard.engines import Stream
 from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
 from cuecard.remedies.lexical.balance_problem import (
@@ -27,7 +26,6 @@ from cuecard.remedies.lexical.findings import lexical_findings
 from cuecard.remedies.lexical.held_out import random_ngrams, strongest_words
 from cuecard.remedies.lexical.like_audit import FOLLOWED, options_like_cues
 from cuecard.remedies.lexical.measures import KINDS, lexical_measures
-from cuecard.remedies.lexical.parts import FeaturesInParts, drawn_examples, sampled_examples
 from cuecard.remedies.lexical.ridge_choice import (
     CROSS_VALIDATED,
     held_out,
@@ -93,10 +91,6 @@ class LexicalWeights:
     measured = staticmethod(lexical_measures)
     follows: ClassVar[str] = FOLLOWED
     options_like = staticmethod(options_like_cues)
-    #: Bytes that are kept of every example where weights are made in parts, and of one that has choices and thus two
-    #: rows; measured on 55,000,000 pairs and 600,000 examples of choices, rounded up.
-    row_bytes: ClassVar[int] = 70
-    choice_bytes: ClassVar[int] = 170
 
     features: tuple[str, ...] | None = None
     among: tuple[str, ...] | None = None
@@ -152,33 +146,9 @@ class LexicalWeights:
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
         return [*(FAMILIES.get(name)() for name in names), *own]
 
-    @property
-    def in_parts(self) -> bool:
-        """Whether a dataset that is gone through in parts can be balanced with these options."""
-        return not self.in_memory_only
-
-    @property
-    def in_memory_only(self) -> tuple[str, ...]:
-        """The options that need the whole dataset in memory."""
-        options = {
-            "--solver softmax": self.solver == "softmax",
-            "--features significant": SIGNIFICANT in (self.features or ()),
-            "--reaudit of other audits than cues": bool({*chosen_audits(self.reaudit)} - {"cues"}),
-        }
-        return tuple(option for option, set_ in options.items() if set_)
-
     def run(self, data: Instances) -> Result:
         """Return the weights of the training examples with everything needed to judge them."""
         return self.result(self.balance(data.train))
-
-    def run_stream(self, stream: Stream, most: int | None = None) -> tuple[Result, Floats]:
-        """Return what `run` returns, of a dataset that is gone through in pieces, and the weights of all examples.
-
-        Of more than `most` training examples, the multipliers are estimated on half as many random ones, because the
-        features of these are in memory as well.
-        """
-        balanced = self.balance_in_parts(stream, most)
-        return self.result(balanced), balanced.weights
 
     def result(self, balanced: Balanced) -> Result:
         """Return the weights with everything needed to judge them."""
@@ -245,34 +215,6 @@ class LexicalWeights:
             else np.bincount(train.label_codes) / len(train)
         )
         return Balanced(weights, target, problem, solution, encoded, skipped, judged)
-
-    def balance_in_parts(self, stream: Stream, most: int | None = None) -> Balanced:
-        """Return the weights of the training examples of a dataset that is gone through in pieces."""
-        data, sample = stream.without_units, stream.sample.train
-        _check_labels(data.train)
-        n = data.train.n_examples
-        fitted_on = n if most is None or n <= most else most // 2
-        if fitted_on < n and self.trade_off:
-            raise UsageError("--trade-off needs more memory than is allowed: allow more with --memory.")
-        settled = replace(self, language=self.language or language_of(data))
-        encoded = settled.encode(sample)
-        in_parts = FeaturesInParts(stream, settled.encode, self.families(), self._smallest_count())
-        problem = in_parts.problem()
-        check_enough(problem, in_parts.min_count)
-        drawn = sampled_examples(stream) if sample.n_examples < n else None
-        judged = self._judged_ridges(problem.some(drawn), None) if isinstance(self.ridge, str) else None
-        fitted = problem if fitted_on == n else problem.some(drawn_examples(stream, fitted_on))
-        # A ridge is a prior on the multipliers, so its size goes with 1 / rows.
-        ridge = judged.best * sample.n_examples / fitted_on if judged else float(self.ridge)
-        solution = self._solve(fitted, ridge, self.min_ess)
-        assert isinstance(solution, BalancedWeights)  # the other solver does not go in parts
-        weights = solution.weights
-        if fitted_on < n:
-            weights = problem.tilted(solution.multipliers, self.max_weight)
-        return Balanced(
-            problem.example_weights(weights), solution.target, problem, solution, encoded, in_parts.skipped, judged,
-            sample=drawn, fitted_on=None if fitted_on == n else fitted_on,
-        )  # fmt: skip
 
     def _judged_ridges(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
         try:

@@ -16,8 +16,6 @@ from cuecard.audits.partial_input.learned.cross_fit import Evaluation
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import gathered
-from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.weighted import effective_sample_size
 
@@ -38,12 +36,12 @@ class Battery:
 
     def keep(self, data: Instances) -> None:
         """Keep the guesses with the dataset, for audits that look at them more closely."""
-        data.__dict__[_KEPT] = self
+        data.remembered[_KEPT] = self
 
     @staticmethod
     def kept(data: Instances, weights: str | None) -> Battery | None:
         """Return the guesses that were kept with the dataset, if they were made with these weights."""
-        battery: Battery | None = data.__dict__.get(_KEPT)
+        battery: Battery | None = data.remembered.get(_KEPT)
         return battery if battery is not None and battery.weights == weights else None
 
 
@@ -55,7 +53,7 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
     if not examples.instances.grouped:
         return label_rules(examples, train, test) if len(test) else {}
     scored = test if len(test) else train
-    units = examples.instances.kept(examples.units("choices", scored))
+    units = examples.instances.space.stored(examples.units("choices", scored))
     rules = {name: guesses.in_units(units) for name, guesses in length_rules(examples, scored).items()}
     return rules | choice_rules(examples, scored)
 
@@ -96,7 +94,7 @@ def input_line(examples: Examples, source: InputFeatures, done: Evaluation, null
 
 def gold_of(examples: Examples, which: Ints) -> Ints:
     """Return the right answers of some examples."""
-    return gathered(examples.gold, which, scratch_of(examples.instances))
+    return examples.instances.space.gathered(examples.gold, which)
 
 
 def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:

@@ -14,18 +14,17 @@ from cuecard.audits.partial_input.metadata import metadata_features, response_co
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
+from cuecard.models.linear.features_on_request import Features, Indicators, InputMatrix
 from cuecard.models.linear.input_features import (
     Binned,
     Block,
     FeatureBlocks,
     InputRows,
-    RowFigures,
     State,
     WithinExample,
     feature_blocks,
     side_by_side,
 )
-from cuecard.models.linear.kept_rows import Features, FiguredInstances, Indicators, InputMatrix, KeptRows
 from cuecard.stats.arrays import Bools
 from cuecard.text import encode
 
@@ -45,15 +44,13 @@ class InputFeatures:
     unit: UnitScope
 
 
-def rows_of(data: Instances, *, tokens: str | None = None) -> RowFigures:
-    """Return what the inputs of a dataset are made of; figures that were kept of it where its texts are on disk."""
-    if isinstance(data, FiguredInstances):
-        return KeptRows(data, data.first_rows)
+def rows_of(data: Instances, *, tokens: str | None = None) -> InputRows:
+    """Return what the inputs of a dataset are made of."""
     return InputRows(encode(data, tokens=tokens), data.first_rows, stable=False)
 
 
 def conditions(
-    rows: RowFigures, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
+    rows: InputRows, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
 ) -> list[InputFeatures]:
     """Return the inputs that apply to the task, content-blind ones first, the full input last.
 
@@ -109,7 +106,7 @@ def conditions(
 class _Features:
     """Blocks of features, learned and made once where several inputs have them."""
 
-    rows: RowFigures
+    rows: InputRows
     train: Bools
     learned: dict[Block, State] = field(default_factory=dict)
     made: dict[Block, sparse.csr_matrix] = field(default_factory=dict)
@@ -121,7 +118,7 @@ class _Features:
         return self._matrix(list(wanted.values()))
 
     def _matrix(self, wanted: Sequence[tuple[Block, float]]) -> Features:
-        if isinstance(self.rows, KeptRows):
+        if self.rows.many:
             return InputMatrix.of(self.rows, [(b, share, self._state(b)) for b, share in wanted])
         return side_by_side(*(share * self._block(block) for block, share in wanted))
 

@@ -6,23 +6,21 @@ import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
 from cuecard.data.examples import Examples
-from cuecard.engines import computed
-from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats.arrays import Floats, Ints
 
 
 def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
     """Return the guesses that always name the commonest label of the examples `learn`."""
-    k, n, folder = len(examples.instances.labels), len(guess), scratch_of(examples.instances)
+    k, n, space = len(examples.instances.labels), len(guess), examples.instances.space
     label = int(examples.label_sums(learn).argmax())
     return Guesses(
-        score=computed(folder, np.bool_, n, lambda some: examples.gold[guess[some]] == label),
+        score=space.computed(np.bool_, n, lambda some: examples.gold[guess[some]] == label),
         named=np.broadcast_to(np.int64(1), n),
         options=np.broadcast_to(np.int64(k), n),
         answer=np.broadcast_to(np.int64(label), n),
         probability=null_probability(examples, learn, guess),
         weight=examples.weight(guess),
-        folder=folder,
+        space=space,
     )
 
 
@@ -31,20 +29,20 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
 
     Shares are smoothed by one count per label, so that a label new to `guess` is improbable, not impossible.
     """
-    folder = scratch_of(examples.instances)
+    space = examples.instances.space
     if examples.instances.grouped:
-        return computed(folder, np.float64, len(guess), lambda some: 1 / examples.options[guess[some]])
+        return space.computed(np.float64, len(guess), lambda some: 1 / examples.options[guess[some]])
     counts = examples.label_sums(learn) + 1.0
     shares = counts / counts.sum()
-    return computed(folder, np.float64, len(guess), lambda some: shares[examples.gold[guess[some]]])
+    return space.computed(np.float64, len(guess), lambda some: shares[examples.gold[guess[some]]])
 
 
 def length_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
     characters = examples.instances.characters("hypothesis")[examples.rows(guess)]
     margins, gold, sizes = characters.astype(np.float64), examples.gold[guess], examples.options[guess]
-    folder = scratch_of(examples.instances)
+    space = examples.instances.space
     return {
-        name: guess_rows(sign * margins, gold, sizes).weighted(examples.weight(guess)).on_disk(folder)
+        name: guess_rows(sign * margins, gold, sizes).weighted(examples.weight(guess)).stored(space)
         for name, sign in (("longest", 1.0), ("shortest", -1.0))
     }

@@ -9,9 +9,7 @@ import numpy as np
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows, guess_tied_labels
 from cuecard.data.examples import Examples
 from cuecard.data.fingerprint import Hashes
-from cuecard.data.splits.overlap import side_keys, text_keys
-from cuecard.data.survey import NumberedInstances
-from cuecard.models.linear.kept_rows import scratch_of
+from cuecard.data.row_numbers import side_keys
 from cuecard.stats.arrays import Floats, Ints, chunks
 
 #: With fewer examples than this that a rule says anything about, it is left out.
@@ -42,7 +40,7 @@ def label_rules(examples: Examples, learn: Ints, guess: Ints) -> dict[str, Guess
             guesses = guess_tied_labels(-counts if least else counts, examples.gold[guess])
             guesses = guesses.weighted(examples.weight(guess))
             guesses = guesses.in_units(examples.units(column, guess))
-            rules[name] = guesses.on_disk(scratch_of(examples.instances))
+            rules[name] = guesses.stored(examples.instances.space)
     return rules
 
 
@@ -50,13 +48,13 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that take the choice whose text occurs least, or most, often in the whole dataset."""
     counts = _occurrences(examples)
     margins, sizes = counts[examples.rows(guess)], examples.options[guess]
-    units = examples.instances.kept(examples.units("choices", guess))
+    units = examples.instances.space.stored(examples.units("choices", guess))
     rules = {}
     for name, rarer in CHOICE_RULES.items():
         guesses = guess_rows(-margins if rarer else margins, examples.gold[guess], sizes)
         if (guesses.named < sizes).sum() >= FEWEST_EXAMPLES:
             guesses = guesses.weighted(examples.weight(guess))
-            rules[name] = guesses.in_units(units).on_disk(scratch_of(examples.instances))
+            rules[name] = guesses.in_units(units).stored(examples.instances.space)
     return rules
 
 
@@ -90,10 +88,7 @@ def _occurrences(examples: Examples) -> Floats:
     if data.cluster is None:
         units = data.units("hypothesis")
         some = np.flatnonzero(np.bincount(units, minlength=1)[units] > 1)
-    if isinstance(data, NumberedInstances):
-        keys = side_keys(data, "hypothesis")[0][some]
-    else:
-        keys = text_keys(data.table["hypothesis"].gather(some))[0]
+    keys = side_keys(data, "hypothesis")[0][some]
     _, code, times = np.unique(keys, return_inverse=True, return_counts=True)
     counts[some] = times[code]
     return counts

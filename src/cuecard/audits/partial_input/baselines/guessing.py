@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
-from cuecard.engines import computed, gathered, on_disk, scratch_array
+from cuecard.data.space import MEMORY, Space
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
@@ -28,7 +27,7 @@ class Guesses:
     example counts, missing where all count the same. `table` has the probabilities of all answers, a row per example;
     where examples have fewer answers than others, the row ends with nan. `unit` is shared by examples that are one
     observation, missing where none are, and `template` by sentences of one template, which are tested among themselves.
-    Where examples are many, all these are in files, and `folder` is the place for what is computed of them.
+    Where examples are many, all these are in files, and `space` says where what is computed of them is.
     """
 
     score: Floats | Bools
@@ -40,7 +39,7 @@ class Guesses:
     table: Floats | None = None
     unit: Ints | None = None
     template: Ints | None = None
-    folder: Path | None = None
+    space: Space = MEMORY
 
     def __len__(self) -> int:
         return len(self.score)
@@ -62,9 +61,7 @@ class Guesses:
         if self.table is None:
             return None
         table, n = self.table, len(self)
-        score, named, answer = (
-            scratch_array(self.folder, kind, (n,)) for kind in (np.float64, np.int64, np.int64)
-        )
+        score, named, answer = (self.space.array(kind, n) for kind in (np.float64, np.int64, np.int64))
         for some in chunks(n):
             unlikely = -np.where(np.isnan(table[some]), np.inf, table[some])
             best = unlikely.max(axis=1)
@@ -77,14 +74,12 @@ class Guesses:
         self, part: Callable[[slice], npt.NDArray[Any]], dtype: npt.DTypeLike = np.float64
     ) -> npt.NDArray[Any]:
         """Return a number of every example that `part` gives some at a time."""
-        return computed(self.folder, dtype, len(self), part)
+        return self.space.computed(dtype, len(self), part)
 
-    def on_disk(self, folder: Path | None) -> Guesses:
-        """Return the same guesses with their numbers in files, or as they are where there is no folder for them."""
-        if folder is None:
-            return self
+    def stored(self, space: Space) -> Guesses:
+        """Return the same guesses with their numbers in a space."""
         return replace(
-            self._each(lambda values: values if _is_one(values) else on_disk(values, folder)), folder=folder
+            self._each(lambda values: values if _is_one(values) else space.stored(values)), space=space
         )
 
     def take(self, which: Bools | Ints | slice) -> Guesses:
@@ -92,7 +87,7 @@ class Guesses:
         if isinstance(which, slice):
             return self._each(lambda values: values[which])
         rows: Ints = np.flatnonzero(which) if which.dtype == np.bool_ else which  # type: ignore[assignment]
-        return self._each(lambda values: _of_rows(values, rows, self.folder))
+        return self._each(lambda values: _of_rows(values, rows, self.space))
 
     def put(self, where: slice | Ints, part: Guesses) -> None:
         """Write the guesses for some of the examples."""
@@ -110,14 +105,14 @@ class Guesses:
         return replace(self, **arrays)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "folder"}
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "space"}
         return {name: values for name, values in arrays.items() if values is not None}
 
 
-def _of_rows(values: npt.NDArray[Any], rows: Ints, folder: Path | None) -> npt.NDArray[Any]:
+def _of_rows(values: npt.NDArray[Any], rows: Ints, space: Space) -> npt.NDArray[Any]:
     if _is_one(values):
         return np.broadcast_to(values[0], len(rows))
-    return gathered(values, rows, folder)
+    return space.gathered(values, rows)
 
 
 def _is_one(values: npt.NDArray[Any]) -> bool:
@@ -125,18 +120,18 @@ def _is_one(values: npt.NDArray[Any]) -> bool:
     return len(values) > 0 and values.strides[0] == 0
 
 
-def blank_guesses(n: int, options: int | Ints, folder: Path | None, *, probability: bool = True) -> Guesses:
+def blank_guesses(n: int, options: int | Ints, space: Space, *, probability: bool = True) -> Guesses:
     """Return guesses to be written: of one of some labels, or of one row of each example, given its number of rows."""
     grouped = not isinstance(options, int)
     width = int(options.max(initial=0)) if not isinstance(options, int) else options
     return Guesses(
-        score=scratch_array(folder, np.float64 if grouped else np.bool_, (n,)),
-        named=scratch_array(folder, np.int32, (n,)) if grouped else np.broadcast_to(np.int64(1), n),
+        score=space.array(np.float64 if grouped else np.bool_, n),
+        named=space.array(np.int32, n) if grouped else np.broadcast_to(np.int64(1), n),
         options=np.broadcast_to(np.asarray(options, dtype=np.int64), n),
-        answer=scratch_array(folder, np.int32, (n,)),
-        probability=scratch_array(folder, np.float64, (n,)) if probability else None,
-        table=scratch_array(folder, np.float64, (n, width)),
-        folder=folder,
+        answer=space.array(np.int32, n),
+        probability=space.array(np.float64, n) if probability else None,
+        table=space.array(np.float64, (n, width)),
+        space=space,
     )
 
 

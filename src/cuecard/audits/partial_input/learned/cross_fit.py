@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from cuecard.audits.partial_input.baselines.guessing import Guesses, blank_guess
 from cuecard.audits.partial_input.learned.members import Draws, Members
 from cuecard.audits.partial_input.learned.predicting import Ask, predict
 from cuecard.data.examples import Examples
+from cuecard.data.space import Space
 from cuecard.data.units import UnitScope, divided_templates
-from cuecard.engines import gathered, on_disk, scratch_array
 from cuecard.models import LinearModel
-from cuecard.models.linear.kept_rows import AT_A_TIME, Features, FiguredInstances, scratch_of
+from cuecard.models.linear.features_on_request import Features
+from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.scorer import Scorer
 from cuecard.stats.arrays import Codes, Ints, chunks, counted
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
@@ -68,14 +68,14 @@ def _counted(guesses: Guesses, examples: Examples, which: Ints, scope: UnitScope
     guesses = guesses.weighted(examples.weight(which))
     if scope is None:
         return guesses
-    if guesses.folder is None or examples.grouped:
+    if examples.grouped:
         return guesses.in_units(*examples.units_and_templates(scope, which))
-    units, template = gathered(examples.instances.units(scope), which, guesses.folder), None
+    units, template = guesses.space.gathered(examples.instances.units(scope), which), None
     if scope == "hypothesis" or scope == "premise":
-        closest = gathered(examples.instances.closest_units(scope), which, guesses.folder)
+        closest = guesses.space.gathered(examples.instances.closest_units(scope), which)
         units, template = divided_templates(units, closest)
-    kept = None if template is None else on_disk(template, guesses.folder)
-    return guesses.in_units(on_disk(units, guesses.folder), kept)
+    kept = None if template is None else guesses.space.stored(template)
+    return guesses.in_units(guesses.space.stored(units), kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,25 +103,25 @@ class Trainer:
             chosen = learn[self.draws.places(n, self.max_train)]
         else:
             chosen = learn if isinstance(learn, np.ndarray) else learn[np.arange(n)]
-        examples, folder = self.examples, scratch_of(self.examples.instances)
+        examples, space = self.examples, self.examples.instances.space
         tolerance = EXACT if len(chosen) <= FEW else GOOD_ENOUGH
         model = LinearModel(strength=self.strength, tolerance=tolerance, seed=self.seed)
         weight = examples.weight(chosen)
         if not examples.grouped:
             gold = examples.gold[chosen]
-            return Scorer.fitted(model, matrix[chosen], gold, sample_weight=weight, folder=folder)
+            return Scorer.fitted(model, matrix[chosen], gold, sample_weight=weight, space=space)
         rows, groups = examples.rows(chosen), np.repeat(np.arange(len(chosen)), examples.options[chosen])
         right = (examples.instances.label_codes[rows] == 0).astype(np.int64)
         weight = None if weight is None else weight[groups]
-        return Scorer.fitted(model, matrix[rows], right, groups=groups, sample_weight=weight, folder=folder)
+        return Scorer.fitted(model, matrix[rows], right, groups=groups, sample_weight=weight, space=space)
 
     def blank(self, which: Ints, *, probability: bool = True) -> Guesses:
         """Return guesses for some examples that are to be written."""
-        examples, folder = self.examples, scratch_of(self.examples.instances)
+        examples, space = self.examples, self.examples.instances.space
         options: int | Ints = len(examples.instances.labels)
         if examples.grouped:
-            options = gathered(examples.options, which, folder)
-        return blank_guesses(len(which), options, folder, probability=probability)
+            options = space.gathered(examples.options, which)
+        return blank_guesses(len(which), options, space, probability=probability)
 
     def predict(self, matrix: Features, among: Ints, asks: list[Ask]) -> None:
         """Have models guess examples, all of them in one pass."""
@@ -166,7 +166,7 @@ class Trainer:
             if not forward:
                 self.predict(matrix, among, asks)
                 return Evaluation(among, guesses, among, guesses, fold, fold)
-            chain = _Chain(among, fold, names[1:], scratch_of(self.examples.instances))
+            chain = _Chain(among, fold, names[1:], self.examples.instances.space)
             tested = self.blank(chain.examples, probability=False)
             later = [
                 _of_fold(promise, fold, name, chain.writer(tested, name))
@@ -212,13 +212,13 @@ def _both(one: Write, other: Write) -> Write:
 class _Chain:
     """The examples of some folds, fold after fold, and where those of every part of all examples are among them."""
 
-    def __init__(self, among: Ints, fold: Codes, names: list[int], folder: Path | None) -> None:
+    def __init__(self, among: Ints, fold: Codes, names: list[int], space: Space) -> None:
         sizes = counted(fold)[names]
         self._first = dict(zip(names, (np.cumsum(sizes) - sizes).tolist(), strict=True))
         self._before: dict[tuple[int, int], int] = {}
         n = int(sizes.sum())
-        self.examples: Ints = scratch_array(folder, np.int64, (n,))
-        self.fold: Codes = scratch_array(folder, fold.dtype, (n,))
+        self.examples: Ints = space.array(np.int64, n)
+        self.fold: Codes = space.array(fold.dtype, n)
         ends = dict(self._first)
         for some in chunks(len(fold), AT_A_TIME):
             for name in names:
@@ -246,7 +246,7 @@ def trainer(
     Where texts stay on disk every fit makes features of its own, so that fewer run at once.
     """
     workers = os.cpu_count() or 1
-    if isinstance(examples.instances, FiguredInstances):
+    if examples.instances.space.folder is not None:
         workers = min(workers, MOST_FITS)
     draws = Draws(seed, len(examples) if max_train is None else max_train)
     with ThreadPoolExecutor(workers) as pool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -11,10 +10,9 @@ import numpy.typing as npt
 
 from cuecard.analysis import Skip
 from cuecard.data import Instances
+from cuecard.data.space import MEMORY, Space
 from cuecard.data.splits.components import TextSide, join_sentences, join_units, number_groups
 from cuecard.data.units import UnitScope
-from cuecard.engines import scratch_array
-from cuecard.models.linear.kept_rows import scratch_of
 from cuecard.stats.arrays import Bools, Ints, chunks
 
 Grouping = Literal["sentence", "premise", "example"]
@@ -45,8 +43,8 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     Near copies of a text stay together as well, or the nearest of them where all tie most examples into one group, as
     the sentences of a template do.
     """
-    scratch = scratch_of(data)
-    groups = scratch_array(scratch, np.int64, (data.n_examples,))
+    space = data.space
+    groups = space.array(np.int64, data.n_examples)
     for some in chunks(len(groups)):
         groups[some] = np.arange(some.start, some.stop)
     if grouping == "example":
@@ -55,9 +53,9 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     scopes: tuple[UnitScope, ...] = sides
     if data.grouped and grouping == "sentence":
         scopes = (*scopes, "choices")
-    join_sentences(data, sides, groups, scratch)
+    join_sentences(data, sides, groups, space)
     for closest in (False, True):
-        with_copies = scratch_array(scratch, np.int64, groups.shape)
+        with_copies = space.array(np.int64, groups.shape)
         with_copies[:] = groups
         for scope in scopes:
             _join_copies(data, scope, with_copies, closest=closest)
@@ -108,7 +106,7 @@ def make_folds(
             grouping = "example"
             groups = example_groups(data, grouping)
             largest = _largest_share(groups)
-    fold = assign(groups, strata, folds=folds, seed=seed, scratch=scratch_of(data))
+    fold = assign(groups, strata, folds=folds, seed=seed, space=data.space)
     grouped = Folds(fold, grouping, largest, note)
     if grouped.count < 2:
         raise Skip(
@@ -119,13 +117,13 @@ def make_folds(
 
 
 def assign(
-    groups: Ints, strata: Ints, *, folds: int, seed: int = 0, scratch: Path | None = None
+    groups: Ints, strata: Ints, *, folds: int, seed: int = 0, space: Space = MEMORY
 ) -> npt.NDArray[np.int16]:
     """Return a fold per example such that groups stay whole, folds are of similar size, strata are spread.
 
     Large groups go first, each to the fold with most room. The others are sorted by what strata they hold and
     dealt out in proportion to the room that is left, by a low-discrepancy sequence: any run of similar groups
-    is spread over all folds. Numbers of every group are kept in files where there is a folder for them.
+    is spread over all folds. Numbers of every group are kept in files where there is a space for them.
     """
     generator = np.random.default_rng(seed)
     n, n_groups = len(groups), int(groups.max(initial=-1)) + 1
@@ -137,14 +135,14 @@ def assign(
         fold_of_group[group] = int(np.argmax(room))
         room[fold_of_group[group]] -= sizes[group]
     if len(large) < n_groups:
-        order = _small_groups(groups, strata, sizes, fold_of_group < 0, generator, scratch)
+        order = _small_groups(groups, strata, sizes, fold_of_group < 0, generator, space)
         share = np.maximum(room, 0)
         bounds = np.cumsum(share / share.sum() if share.sum() else np.full(folds, 1 / folds))[:-1]
         start = generator.random()
         for some in chunks(len(order)):
             place = (start + _GOLDEN * np.arange(some.start, some.stop)) % 1
             fold_of_group[order[some]] = np.searchsorted(bounds, place, side="right")
-    fold = scratch_array(scratch, np.int16, (n,))
+    fold = space.array(np.int16, n)
     for some in chunks(n):
         fold[some] = fold_of_group[groups[some]]
     return fold
@@ -156,7 +154,7 @@ def _small_groups(
     sizes: npt.NDArray[np.int32],
     small: Bools,
     generator: np.random.Generator,
-    scratch: Path | None,
+    space: Space,
 ) -> Ints:
     """Return groups in the order of their sizes and of the strata they hold, otherwise in random order."""
     # A random number per stratum makes the sum of a group's numbers tell what strata it holds.
@@ -164,9 +162,7 @@ def _small_groups(
     for some in chunks(len(groups)):
         np.add.at(contents, groups[some], numbers[strata[some]])
     rows = np.flatnonzero(small)
-    drawn, held, negative = (
-        scratch_array(scratch, kind, rows.shape) for kind in (np.float64, np.float64, np.int32)
-    )
+    drawn, held, negative = (space.array(kind, rows.shape) for kind in (np.float64, np.float64, np.int32))
     generator.random(out=drawn)
     for some in chunks(len(rows)):
         held[some], negative[some] = contents[rows[some]].round(9), -sizes[rows[some]]

@@ -131,7 +131,7 @@ def most_leaking(examples: Examples, scored: Sequence[Scored], shown: int) -> pl
     for whole in scored:
         at, part = whole.take(which[order])
         information[order[at]] = pointwise_information(part.guesses, part.null)
-    return examples.instances.texts_of(examples.right_rows[which]).select(
+    return examples.instances.table[examples.right_rows[which]].select(
         "example_id",
         pl.col("split").cast(pl.String),
         pl.Series("leak_score", leak),

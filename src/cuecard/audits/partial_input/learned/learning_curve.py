@@ -13,8 +13,7 @@ from cuecard.audits.partial_input.baselines.judging import interval
 from cuecard.audits.partial_input.learned.cross_fit import Trainer, everything
 from cuecard.audits.partial_input.learned.members import Members, shuffled
 from cuecard.audits.partial_input.learned.predicting import Ask
-from cuecard.engines import scratch_array
-from cuecard.models.linear.kept_rows import Features, scratch_of
+from cuecard.models.linear.features_on_request import Features
 from cuecard.stats.arrays import Floats, Ints
 
 SMALLEST = 50
@@ -47,8 +46,8 @@ def curve(
     ]
 
     def collect() -> pl.DataFrame:
-        folder, weight = scratch_of(fit.examples.instances), fit.examples.weight(guess)
-        scores: list[Floats] = [scratch_array(folder, np.float64, (len(guess),)) for _ in points]
+        space, weight = fit.examples.instances.space, fit.examples.weight(guess)
+        scores: list[Floats] = [space.array(np.float64, len(guess)) for _ in points]
         fit.predict(
             matrix,
             guess,

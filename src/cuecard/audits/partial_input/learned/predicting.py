@@ -10,7 +10,8 @@ import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data.examples import Examples
-from cuecard.models.linear.kept_rows import AT_A_TIME, Features
+from cuecard.models.linear.features_on_request import Features
+from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.scorer import Parts, Scorer, parts_of
 from cuecard.stats.arrays import Floats, Ints, chunks
 

@@ -1,0 +1,126 @@
+"""Files of any size as raw tables: read chunk by chunk, here or on a cluster, and mapped from disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.files.paths import files_below
+from cuecard.data.files.raw import RawTable, joined
+from cuecard.data.files.reading import OnError, read_file
+from cuecard.data.files.sources import STDIN, Source, paths_by_split
+from cuecard.data.partitions import Chunk, chunks_of, parts_of
+from cuecard.data.space import Space, mapped_table, write_folder, write_table
+from cuecard.wording import RESUMES
+
+#: The folder with a folder for every chunk that has been read.
+_READ = "read"
+_NO_ROWS = pl.DataFrame()
+_FIELDS = ("files", "sizes", "class_names", "dropped", "notes", "first_row", "untyped")
+
+
+@dataclass(frozen=True)
+class FileChunks:
+    """The files of a dataset, in chunks that are read by themselves."""
+
+    paths: tuple[Path, ...]
+    chunks: tuple[Chunk, ...]
+    on_error: OnError
+    header: str | None
+
+    @classmethod
+    def of(cls, sources: Iterable[Source], *, rows: int, on_error: OnError, header: str | None) -> FileChunks:
+        """Return the chunks of sources that are files, folders or globs; row groups are joined up to `rows` rows."""
+        paths = tuple(dict.fromkeys(path for source in sources for path in file_paths(source)))
+        chunks = tuple(chunk for path in paths for chunk in chunks_of(path, rows=rows, on_error=on_error))
+        return cls(paths, chunks, on_error, header)
+
+    def stamps(self) -> list[tuple[str, int, int]]:
+        """Return name, size and time of every file: they change where one is written to."""
+        return stamps(self.paths)
+
+    def read(self, space: Space) -> dict[Path, RawTable]:
+        """Return the table of every file, mapped from disk; chunks that an earlier run has read are found there."""
+        assert space.folder is not None
+        folder = space.folder / _READ
+        folder.mkdir(exist_ok=True)
+        places = [folder / f"{i:06d}" for i in range(len(self.chunks))]
+        left = [i for i, place in enumerate(places) if not place.is_dir()]
+        title = "Reading"
+        if len(left) < len(places):
+            done = len(places) - len(left)
+            title += f" {RESUMES} {f'{done} of {len(places)}' if left else f'all {done}'} parts)"
+        with space.shown(title):
+            read = partial(_read_chunk, space.rows, self.on_error, self.header)
+            for i, tables in space.engine.map(read, [self.chunks[i] for i in left]):
+                write_folder(places[left[i]], partial(_write_tables, tables))
+        return self._tables(places)
+
+    def _tables(self, places: Sequence[Path]) -> dict[Path, RawTable]:
+        tables: dict[Path, list[RawTable]] = {path: [] for path in self.paths}
+        for chunk, place in zip(self.chunks, places, strict=True):
+            tables[chunk.path] += _mapped_tables(place)
+        return {
+            path: joined(own) if own else read_file(path, on_error=self.on_error, header=self.header)
+            for path, own in tables.items()
+        }
+
+
+def stamps(paths: Iterable[Path]) -> list[tuple[str, int, int]]:
+    """Return name, size and time of every file: they change where one is written to."""
+    files = [file for path in paths for file in files_below(path)]
+    return [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+
+
+def is_files(source: Source) -> bool:
+    """Return whether a source names files, folders or a glob."""
+    return isinstance(source, str | Path) and str(source) != STDIN and not str(source).startswith("hf:")
+
+
+def file_paths(source: Source) -> list[Path]:
+    """Return the files (or folders of a saved dataset) of a source, none where it is no file."""
+    if not is_files(source):
+        return []
+    return [path for paths in paths_by_split(source).values() for path in paths]
+
+
+def _read_chunk(rows: int, on_error: OnError, header: str | None, chunk: Chunk) -> Iterator[RawTable]:
+    return parts_of(chunk.path, rows=rows, on_error=on_error, header=header, groups=chunk.groups)
+
+
+def _write_tables(tables: Iterable[RawTable], folder: Path) -> None:
+    """Write the rows of tables, and what is known of them."""
+    described = []
+    for i, table in enumerate(tables):
+        if table.frame.width:
+            write_table(folder / f"{i}.arrow", [table.frame])
+        if table.rows is not None:
+            np.save(folder / f"{i}.npy", table.rows)
+        described.append({name: getattr(table, name) for name in _FIELDS})
+    (folder / "tables.json").write_text(json.dumps(described))
+
+
+def _mapped_tables(folder: Path) -> Iterator[RawTable]:
+    for i, known in enumerate(json.loads((folder / "tables.json").read_text())):
+        place, rows = folder / f"{i}.arrow", folder / f"{i}.npy"
+        yield RawTable(
+            mapped_table(place) if place.is_file() else _NO_ROWS,
+            tuple(known["files"]),
+            tuple(known["sizes"]),
+            np.load(rows) if rows.is_file() else None,
+            _named(known["class_names"]),
+            known["dropped"],
+            tuple(known["notes"]),
+            first_row=known["first_row"],
+            untyped=known["untyped"],
+        )
+
+
+def _named(class_names: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {column: tuple(names) for column, names in class_names.items()}

@@ -1,0 +1,237 @@
+"""Where the arrays and tables of a dataset are: in memory, or mapped from files where they would not fit."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.stats.arrays import chunks, follows
+from cuecard.writing import writing_to
+
+A = TypeVar("A")
+B = TypeVar("B")
+Array = npt.NDArray[Any]
+#: Smaller arrays are in memory in any case.
+SMALL = 1 << 20
+#: How the names of files and folders begin that are being written.
+_STAGED = "."
+#: Files of numbers that are open.
+_MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+class Engine:
+    """Where functions of chunks run: on this machine, one chunk after another; each uses all cores."""
+
+    name = "local"
+
+    def map(
+        self, function: Callable[[A], Iterable[B]], items: Sequence[A]
+    ) -> Iterator[tuple[int, Iterable[B]]]:
+        """Yield what a function returns for every item, with the place of the item, in any order."""
+        for place, item in enumerate(items):
+            yield place, function(item)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Memory, or a folder whose files are mapped.
+
+    What is written under a name is found there by the next run with the same content.
+
+    Attributes:
+        folder: where large arrays and tables are; None for memory.
+        rows: rows of a chunk.
+        engine: where functions of chunks run.
+        progress: called with the title of a stage; returns a context manager that it runs in.
+        seed: of samples.
+    """
+
+    folder: Path | None = None
+    rows: int = 1 << 18
+    engine: Engine = field(default_factory=Engine, compare=False)
+    progress: Callable[[str], AbstractContextManager[object]] | None = field(default=None, compare=False)
+    seed: int = 0
+    #: What deletes the folder once nobody uses it.
+    owner: object = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs: arrays of it are in its own memory."""
+        return {
+            "folder": None,
+            "rows": self.rows,
+            "engine": Engine(),
+            "progress": None,
+            "seed": self.seed,
+            "owner": None,
+        }
+
+    def shown(self, title: str) -> AbstractContextManager[object]:
+        """Return the display of a stage."""
+        return self.progress(title) if self.progress and self.folder else nullcontext()
+
+    def ranges(self, n: int) -> Iterator[slice]:
+        """Yield ranges of rows whose texts may be in memory together: all of them where the dataset is."""
+        return chunks(n, max(n, 1) if self.folder is None else self.rows)
+
+    def array(self, dtype: npt.DTypeLike, shape: int | tuple[int, ...]) -> Array:
+        """Return an array of zeros to be written: in memory, or where it is large in a file that has no name."""
+        shape = (shape,) if isinstance(shape, int) else shape
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if self.folder is None or size < SMALL:
+            return np.zeros(shape, dtype)
+        with writing_to(self.folder), tempfile.TemporaryFile(dir=self.folder) as file:
+            if hasattr(
+                os, "posix_fallocate"
+            ):  # a full disk is told about here, rather than by the end of the process
+                os.posix_fallocate(file.fileno(), 0, size)
+            return _registered(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
+
+    def stored(self, values: Array) -> Array:
+        """Return the same numbers, in a file where they are many."""
+        if self.folder is None or values.nbytes < SMALL or isinstance(values.base, np.memmap | mmap.mmap):
+            return values
+        array = self.array(values.dtype, values.shape)
+        array[...] = values
+        return array
+
+    def computed(self, dtype: npt.DTypeLike, n: int, part: Callable[[slice], Array]) -> Array:
+        """Return n numbers, or rows of them, that `part` gives some at a time."""
+        values = self.array(dtype, (n, *part(slice(0, 0)).shape[1:]))
+        for some in chunks(n):
+            values[some] = part(some)
+        return values
+
+    def gathered(self, values: Array, rows: npt.NDArray[np.integer[Any]]) -> Array:
+        """Return the values of some rows; those of rows without a gap are no copy."""
+        if self.folder is None or values.nbytes < SMALL:
+            return np.asarray(values[rows])
+        if len(rows) and follows(rows):
+            return values[int(rows[0]) :][: len(rows)]
+        return self.computed(values.dtype, len(rows), lambda some: values[rows[some]])
+
+    def named(self, name: str, make: Callable[[], Mapping[str, Array]]) -> Mapping[str, Array]:
+        """Return arrays that `make` makes, now or in an earlier run that was interrupted."""
+        if self.folder is None:
+            return make()
+        place = self.folder / name
+        if not place.is_dir():
+
+            def write(staged: Path) -> None:
+                for key, values in make().items():
+                    np.save(staged / f"{key}.npy", values)
+
+            write_folder(place, write)
+        return {file.stem: _mapped(file) for file in sorted(place.glob("*.npy"))}
+
+    def table(self, name: str, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+        """Return tables one after another, mapped from a file where texts are on disk."""
+        if self.folder is None:
+            return pl.concat(parts)
+        place = self.folder / f"{name}.arrow"
+        if not place.is_file():
+            write_table(place, parts)
+        return mapped_table(place)
+
+    @contextmanager
+    def place(self) -> Iterator[Path | None]:
+        """Yield a folder for other files, which are deleted then; None where arrays are in memory."""
+        if self.folder is None:
+            yield None
+            return
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            yield Path(folder)
+
+    def release(self) -> None:
+        """Free the memory of numbers that are also on disk."""
+        for mapped in _MAPPED if hasattr(mmap, "MADV_DONTNEED") else ():
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+#: Arrays in memory.
+MEMORY = Space()
+
+
+def temporary_space(rows: int, seed: int = 0) -> Space:
+    """Return a folder that is deleted with the dataset whose arrays are there."""
+    folder = tempfile.TemporaryDirectory(prefix="cuecard-", ignore_cleanup_errors=True)
+    return Space(Path(folder.name), rows, seed=seed, owner=folder)
+
+
+def write_table(place: Path, parts: Iterable[pl.DataFrame]) -> None:
+    """Write tables of the same columns to one file, whole or not at all."""
+    import pyarrow as pa
+
+    newest = pl.CompatLevel.newest()
+    staged = place.with_name(f"{_STAGED}{place.name}")
+    with writing_to(place):
+        try:
+            with pa.OSFile(os.fsencode(staged), "wb") as file:
+                writer = None
+                for part in parts:
+                    table = compact(part).rechunk().to_arrow(compat_level=newest)
+                    if writer is None:
+                        schema = table.schema
+                        writer = pa.ipc.new_file(file, schema)
+                    writer.write_table(table)
+                if writer is not None:
+                    writer.close()
+            os.replace(staged, place)
+        except BaseException:
+            staged.unlink(missing_ok=True)
+            raise
+
+
+def compact(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table that holds its own texts alone: some rows of a table keep the texts of all others in memory."""
+    texts = [column for column in table.get_columns() if column.dtype == pl.String]
+    return table.with_columns(
+        pl.Series(c.name, c.to_arrow(compat_level=pl.CompatLevel.oldest()), pl.String) for c in texts
+    )
+
+
+def mapped_table(place: Path) -> pl.DataFrame:
+    """Return the table of a file, whose pages the system reads where they are looked at, and takes back."""
+    import pyarrow as pa
+
+    with pa.memory_map(os.fsencode(place)) as source:
+        table = pl.from_arrow(pa.ipc.open_file(source).read_all(), rechunk=False)
+    assert isinstance(table, pl.DataFrame)
+    return table
+
+
+def write_folder(place: Path, write: Callable[[Path], None]) -> None:
+    """Have a folder written, whole or not at all."""
+    with writing_to(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=place.parent))
+        try:
+            write(staged)
+            os.replace(staged, place)
+        except BaseException:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
+
+
+def _mapped(file: Path) -> Array:
+    # Compiled loops take what could be written to as any other array; nobody does.
+    return _registered(np.load(file, mmap_mode="c"))
+
+
+def _registered(array: Array) -> Array:
+    """Return the array as one like others; `Space.release` finds its file as long as it is used."""
+    if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        _MAPPED.add(array._mmap)  # type: ignore[attr-defined]
+    return np.asarray(array)
