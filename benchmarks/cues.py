@@ -11,7 +11,6 @@ import re
 import tempfile
 from collections import Counter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -47,19 +46,12 @@ def all_families(folder: str, repeats: int) -> Seconds:
 
 def _ours(folder: str, features: tuple[str, ...], repeats: int) -> Seconds:
     from cuecard.audits import Cues
-    from cuecard.data import load, scan
+    from cuecard.data import load
     from cuecard.data.demo import demo_corpus
-    from cuecard.engines import Store, Stream, locally
 
     audit = Cues(features=features, scope="both")
     audit.run(load(demo_corpus(2_000, seed=1)))
-    streamed = sum(1 for _ in Path(folder).iterdir()) > 20
-
-    def in_parts() -> object:
-        with TemporaryDirectory() as place:
-            return audit.run_stream(Stream(scan(folder), Store(Path(place)), locally))
-
-    return timed(in_parts if streamed else lambda: audit.run(load(folder)), repeats=repeats)
+    return timed(lambda: audit.run(load(folder)), repeats=repeats)
 
 
 def count_vectorizer(folder: str) -> Seconds:

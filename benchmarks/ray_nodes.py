@@ -31,8 +31,6 @@ from pathlib import Path
 from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 import cuecard as cc
-from cuecard.engines.on_ray import OnRay
-from cuecard.engines import stream
 folder, warm, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 # Nodes for tests keep 150 MB of objects in memory and write the others to files; one that is started keeps gigabytes.
 local = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "object_store_memory": 2_000_000_000}
@@ -55,17 +53,6 @@ def spent(pid):
 def workers():
     return {pid: spent(pid) for pid in pids}
 took = {}
-def timed(owner, name, what):
-    call = getattr(owner, name)
-    def wrapped(*arguments, **options):
-        began = time.perf_counter()
-        result = call(*arguments, **options)
-        took[what] = took.get(what, 0.0) + time.perf_counter() - began
-        return result
-    setattr(owner, name, wrapped)
-timed(OnRay, "add", "counts")
-timed(OnRay, "__call__", "stages of rows")
-timed(stream, "write_units", "copies")
 before, own = workers(), time.process_time()
 began = time.perf_counter()
 cc.audit(folder, engine="ray", **asked)
@@ -96,7 +83,7 @@ def main(argv: list[str]) -> None:
         warm = _written(Path(place) / f"{FILES} x {WARM}", WARM, FILES)
         repeats = 1 if "--once" in argv else REPEATS
         took = [{n: _run(folder, warm, n) for n in (1, 2)} for _ in range(repeats)]
-    for what in ("counts", "stages of rows", "copies", "audit"):
+    for what in ("audit",):
         one, two = (median(each[n][what] for each in took) for n in (1, 2))
         print(
             f"{what:14} {FILES * pairs:,} pairs: {one:.1f} s, {two:.1f} s with two nodes, ratio {one / two:.2f}"

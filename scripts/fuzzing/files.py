@@ -141,4 +141,4 @@ CASES: dict[str, Callable[[Path, random.Random], Path]] = {
     "documents": documents,
 }
 #: How each of them may be read.
-WAYS = ("stop", "skip", "scan")
+WAYS = ("stop", "skip", "mapped")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from cuecard.card import Card, load_card, save_card
 from cuecard.card.policy_files import parse_policy
-from cuecard.data import Instances, load, scan
+from cuecard.data import DatasetSpec, Instances, load
+from cuecard.data.space import temporary_space
 from cuecard.errors import CueCardError
 from cuecard.probes import read_predictions
 from cuecard.probes.examples import check_test
@@ -101,9 +102,8 @@ def read(way: str, path: Path) -> None:
         card = probe(judge=[path])
         _check(card)
         render_html(card)
-    elif way == "scan":
-        for part in scan(path, rows=7):
-            assert part.fingerprint
+    elif way == "mapped":
+        assert DatasetSpec(path)(temporary_space(7)).fingerprint
     else:
         assert load(path, on_error=way, max_skipped=10**9).fingerprint  # type: ignore[arg-type]
 

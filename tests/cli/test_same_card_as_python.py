@@ -137,13 +137,13 @@ def test_papers_stubborn(cuecard, files):
 
 
 def test_stress(cuecard, files, tmp_path):
-    from cuecard.data.loading import load_rows
+    from cuecard.data import DatasetSpec
     from cuecard.run import hard_examples
 
     train, test = files / "train.parquet", files / "test.parquet"
     ran = cuecard("stress", train, "--test", test, "--out", tmp_path / "typed", "--json")
     assert ran.code == 0, ran.err
-    written = hard_examples(load_rows(train, test=test), tmp_path / "python")
+    written = hard_examples(DatasetSpec(train, test).with_rows(), tmp_path / "python")
     assert json.loads(ran.out) == json.loads(json.dumps(written.set.summary()))
     for file in written.files.values():
         assert file.read_bytes() == (tmp_path / "typed" / file.name).read_bytes()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cuecard.cli import streams
-from cuecard.run.in_parts.keeping import CONTINUES
+from cuecard.run.workspace import CONTINUES
 from pace import PATIENCE
 from small_sets import pair_instances
 

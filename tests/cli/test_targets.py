@@ -58,9 +58,9 @@ def place(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     pair_instances(ROWS).table.drop("split").write_csv("train.csv")
-    for name in ("load", "load_rows"):
-        for module in (cuecard.data, cuecard.run.debiasing):
-            monkeypatch.setattr(module, name, read, raising=False)
+    monkeypatch.setattr(cuecard.data, "load", read)
+    for name in ("__call__", "with_rows"):
+        monkeypatch.setattr(cuecard.data.DatasetSpec, name, read)
     monkeypatch.setattr("cuecard.audits.clusters.external_clusters.read_table", read)
     monkeypatch.setattr("cuecard.card.load_card", read)
     monkeypatch.setattr("cuecard.data.demo.demo_nli", read)

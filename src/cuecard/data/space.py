@@ -136,15 +136,6 @@ class Space:
             write_folder(place, write)
         return {file.stem: _mapped(file) for file in sorted(place.glob("*.npy"))}
 
-    def table(self, name: str, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-        """Return tables one after another, mapped from a file where texts are on disk."""
-        if self.folder is None:
-            return pl.concat(parts)
-        place = self.folder / f"{name}.arrow"
-        if not place.is_file():
-            write_table(place, parts)
-        return mapped_table(place)
-
     @contextmanager
     def place(self) -> Iterator[Path | None]:
         """Yield a folder for other files, which are deleted then; None where arrays are in memory."""

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import TypeVar
@@ -255,6 +255,9 @@ def card_of(
         sections[one.name] = one.section
         if one.result is None:
             continue
+        if rows is not None and rows is not data and one.result.examples is not None:
+            listed = one.result.examples.join(table, on=EXAMPLE_KEYS, how="semi", maintain_order="left")
+            one = replace(one, result=replace(one.result, examples=listed))
         if reason := clash(one.result, tables, table):
             sections[one.name] = failed(one.section, reason)
             continue

@@ -13,8 +13,7 @@ from cuecard.audits.pair_graph.cells import Cells, Forest, counted_cells, standa
 from cuecard.audits.pair_graph.choices import ScoredChoices
 from cuecard.audits.pair_graph.scores import standardised
 from cuecard.data import Instances
-from cuecard.engines import scratch_array
-from cuecard.features.pair_graph import MEMORY, Space
+from cuecard.data.space import MEMORY, Space
 from cuecard.stats.counted_forest import Points, cross_fitted, distinct_points
 
 FOREST = Forest(trees=10, depth=4, seed=3)
@@ -83,11 +82,11 @@ def test_chained_forests_of_one_or_two_rounds_are_the_crossed_ones(folds: int) -
 @pytest.mark.parametrize("folds", [1, 5])
 def test_marks_are_those_of_the_most_likely_label_in_memory_and_on_disk(folds: int, tmp_path: Path) -> None:
     _, number, labels = pairs(folds)
-    cells = cells_of(folds, Space(tmp_path, scratch_array))
+    cells = cells_of(folds, Space(tmp_path))
     crossed = cells.crossed(FOREST)
     scored = number < folds
     expected = cells.of_pairs(crossed)[scored].argmax(axis=1) == labels[scored]
-    assert np.array_equal(cells.marks(crossed, Space(tmp_path, scratch_array)), expected)
+    assert np.array_equal(cells.marks(crossed, Space(tmp_path)), expected)
     assert np.array_equal(cells.marks(crossed, MEMORY), expected)
 
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cuecard.data import load, scan
+from cuecard.data import load
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.metadata import class_names
 from cuecard.errors import CueCardError, InputError
+from mapped import mapped
 from raw_files import refused, written
 
 GOOD = "text,label\na,0\nb,1\n"
@@ -81,7 +82,7 @@ def test_offsets_that_lead_outside_their_buffer(tmp_path):
     offsets, wrong = (struct.pack("<3i", 0, 2, end) for end in (3, 1_000_000))
     assert whole.count(offsets) == 1
     (folder / "data.arrow").write_bytes(whole.replace(offsets, wrong))
-    for read in (load, lambda path: list(scan(path))):
+    for read in (load, mapped):
         with pytest.raises(InputError, match=r"data\.arrow is damaged"):
             read(folder)
 
@@ -141,7 +142,7 @@ def test_metadata_of_the_wrong_type_names_no_classes(tmp_path, metadata):
     table = pa.table({"text": ["a", "b"], "label": [0, 1]}).replace_schema_metadata({"huggingface": metadata})
     pq.write_table(table, tmp_path / "x.parquet")
     assert load(tmp_path / "x.parquet").labels == ("0", "1")
-    assert next(iter(scan(tmp_path / "x.parquet"))).labels == ("0", "1")
+    assert mapped(tmp_path / "x.parquet").labels == ("0", "1")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def test_names_that_are_no_utf_8(tmp_path, ending):
     assert data.name == r"caf\udce9"
     for text in (data.name, *data.report.files):
         text.encode()
-    assert next(iter(scan(os.fsdecode(name)))).n_examples == 2
+    assert mapped(os.fsdecode(name)).n_examples == 2
 
 
 def test_hidden_files_are_not_data(tmp_path):
@@ -297,7 +298,7 @@ def test_a_column_of_a_type_that_no_table_holds_is_named_without_a_panic(
     said = f"Column 'other' of {path} has values of the type {kind}, which cannot be read: write the file without"
     assert refused(path, on_error=on_error).startswith(said)
     with pytest.raises(InputError, match="Column 'other'"):
-        list(scan(path, on_error=on_error))
+        mapped(path, on_error=on_error)
     assert capfd.readouterr().err == ""
 
 
@@ -326,5 +327,5 @@ def test_metadata_of_a_column_that_is_no_text_is_named_without_a_panic(tmp_path,
         f"Column 'note' of {path} has metadata that is not UTF-8: copy the file again"
     )
     with pytest.raises(InputError, match="not UTF-8"):
-        list(scan(path))
+        mapped(path)
     assert capfd.readouterr().err == ""

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cuecard.data import load, scan
+from cuecard.data import load
 from cuecard.errors import InputError
+from mapped import mapped
 
 FEATURES = {
     "premise": {"dtype": "string", "_type": "Value"},
@@ -78,15 +79,11 @@ def test_a_dictionary_without_train_asks_for_one_split(tmp_path):
         load(dictionary(tmp_path / "d", ["dev", "test"]))
 
 
-def test_a_saved_dictionary_can_be_scanned(tmp_path):
-    parts = list(scan(dictionary(tmp_path / "d", ["train", "test"]), rows=2))
-    assert [(len(p), p.splits) for p in parts] == [
-        (2, ("train",)),
-        (1, ("train",)),
-        (2, ("test",)),
-        (1, ("test",)),
-    ]
-    assert {p.labels for p in parts} == {("entailment", "neutral", "contradiction")}
+def test_a_saved_dictionary_can_be_mapped_from_disk(tmp_path):
+    folder = dictionary(tmp_path / "d", ["train", "test"])
+    data = mapped(folder, rows=2)
+    assert data.table.equals(load(folder).table)
+    assert data.labels == ("entailment", "neutral", "contradiction")
 
 
 class FakeDataset:

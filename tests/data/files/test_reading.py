@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cuecard.data import load
 from cuecard.data.files.nesting import json_marks
 from cuecard.data.files.reading import class_names, read_file
-from cuecard.data.scanning import scan
+from mapped import mapped
 
 #: Any text but NUL, which is refused, and lone surrogates, which no file format can hold.
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=12)
@@ -245,7 +245,7 @@ def test_a_folder_says_which_files_it_read_as_which_split(tmp_path):
     assert note.startswith(
         "The training set is read from 2 files: dev.csv and test.csv. If they are different splits"
     )
-    assert scan(pooled).report.notes == (note,)
+    assert mapped(pooled).report.notes == (note,)
     assert load(split).report.notes == (
         "The training set is read from train.csv.",
         "The test set is read from test.csv.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from cuecard.data import load, scan
+from cuecard.data import load
 from cuecard.errors import InputError
+from mapped import mapped
 
 ROWS = [
     {"id": "a", "premise": "one", "hypothesis": "two", "label": None},
@@ -22,8 +23,8 @@ def test_an_unlabelled_row_repeats_no_id(rows, tmp_path):
     data = load(tmp_path / "rows.csv", columns={"id": "id"})
     assert data.table["example_id"].to_list() == ["a", "b"]
     assert data.report.dropped == {"missing label": 2}
-    parts = list(scan(tmp_path / "rows.csv", columns={"id": "id"}, rows=rows))
-    assert [one for part in parts for one in part.table["example_id"]] == ["a", "b"]
+    on_disk = mapped(tmp_path / "rows.csv", columns={"id": "id"}, rows=rows)
+    assert on_disk.table["example_id"].to_list() == ["a", "b"]
 
 
 def test_an_id_that_two_labelled_rows_have_is_an_error(tmp_path):

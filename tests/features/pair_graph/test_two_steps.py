@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cuecard.engines import scratch_array
-from cuecard.features.pair_graph import MEMORY, SentencePairs, Space, leakage_rows, two_step_walks, two_steps
+from cuecard.data.space import MEMORY, Space
+from cuecard.features.pair_graph import SentencePairs, leakage_rows, two_step_walks, two_steps
 
 Edges = npt.NDArray[np.int64]
 
@@ -53,7 +53,7 @@ def test_walks_through_any_number_of_colours_are_the_square_of_the_matrix(
     ends = hubs_and_loops(rng, 150)
     counted = None if all_counted else rng.random(len(ends)) < 0.6
     monkeypatch.setattr(two_steps, "_colours", lambda *_: colours)
-    checked(ends, 450, counted, Space(tmp_path, scratch_array))
+    checked(ends, 450, counted, Space(tmp_path))
     assert not list(tmp_path.iterdir())
 
 

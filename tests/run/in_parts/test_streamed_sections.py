@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 
 import numpy as np
 import polars as pl
@@ -13,12 +12,10 @@ from test_streaming import as_files, choices, content, pairs
 
 import cuecard as cc
 from cuecard.audits import PairGraphAudit, PartialInput
-from cuecard.audits.partial_input.extras import with_few_values
-from cuecard.audits.partial_input.metadata import response_columns, slice_columns
-from cuecard.audits.partial_input.parts import RowReader
+from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.data import Instances, load
 from cuecard.data.examples import Examples
-from cuecard.engines import stream as streaming
+from cuecard.data.space import Engine
 
 SECTIONS = ("partial_input", "slices", "pair_graph")
 SAMPLED = 25
@@ -89,15 +86,20 @@ def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
         options = {"test": tmp_path / "test.parquet"}
     folder = as_files(frame[: frame.height - tested], tmp_path / "files", files=2, groups=3)
     expected = cc.audit(load(folder, **options), only=SECTIONS)
-    forwards = streaming.locally
     if backwards:
+        forwards = Engine.map
         monkeypatch.setattr(
-            "cuecard.run.in_parts.auditing.locally",
-            lambda stream, stage, summarise, pieces: forwards(stream, stage, summarise, pieces[::-1]),
+            Engine,
+            "map",
+            lambda self, function, items: (
+                (len(items) - 1 - place, done) for place, done in forwards(self, function, items[::-1])
+            ),
         )
-    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", rows)
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
-    monkeypatch.setattr("cuecard.models.linear.kept_rows.AT_A_TIME", 60)
+    monkeypatch.setattr("cuecard.data.loading.MOST_ROWS", rows)
+    monkeypatch.setattr("cuecard.data.instances.SAMPLED", SAMPLED)
+    monkeypatch.setattr("cuecard.models.linear.input_features.MANY", 0)
+    monkeypatch.setattr("cuecard.models.linear.input_features.AT_A_TIME", 60)
+    monkeypatch.setattr("cuecard.data.space.SMALL", 0)
     card = cc.audit(folder, only=SECTIONS, memory="1KB", **options)
     assert {name: (one.status, one.sampled) for name, one in card.sections.items()} == dict.fromkeys(
         SECTIONS, ("done", {})
@@ -123,47 +125,24 @@ def test_slices_alone_make_their_own_guesses(tokens, tmp_path, monkeypatch):
         pytest.importorskip("nltk", reason="the extra nltk is not installed")
     folder = as_files(with_columns_beside(pairs(300)), tmp_path / "files", files=1, groups=3)
     expected = cc.audit(load(folder), only=("slices",), tokens=tokens)
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    monkeypatch.setattr("cuecard.data.instances.SAMPLED", SAMPLED)
     card = cc.audit(folder, only=("slices",), tokens=tokens, memory="1KB")
     assert "hypothesis_only" in card.tables["slices"]["rule"].to_list()
     assert_frame_equal(card.tables["slices"], expected.tables["slices"], check_exact=True)
 
 
 def test_what_needs_texts_in_memory_stays_on_the_sample_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    monkeypatch.setattr("cuecard.data.instances.SAMPLED", SAMPLED)
     folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
     card = cc.audit(folder, only=("pair_graph",), memory="1KB", unlexicalized=True)
     assert card.sections["pair_graph"].sampled == {"train": SAMPLED}
     assert f"a random sample of {SAMPLED} training examples" in card.dataset.notes[-1]
-    assert not PairGraphAudit(forest="paper").in_parts
-    assert not PartialInput(learner=("linear",)).in_parts
-
-
-def test_a_section_that_keeps_more_of_every_row_than_memory_allows_takes_the_sample(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
-    folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
-    needed = pairs(300).height * PairGraphAudit.row_bytes
-    monkeypatch.setattr("cuecard.audits.pair_graph.audit.CELL_BYTES", 0)
-    for least, sampled in ((needed, {}), (needed - 1, {"train": SAMPLED})):
-        monkeypatch.setattr("cuecard.run.in_parts.auditing.LEAST_MEMORY", least)
-        card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
-        assert card.sections["pair_graph"].sampled == sampled
-        assert card.sections["overview"].sampled == {}
-
-
-def test_choices_keep_more_of_every_row_than_pairs(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
-    folder = as_files(choices(), tmp_path / "files", files=1, groups=2)
-    rows = len(load(folder))
-    for least, sampled in ((0, {}), (1, {"train": SAMPLED})):
-        needed = rows * PartialInput.choice_row_bytes
-        monkeypatch.setattr("cuecard.run.in_parts.auditing.LEAST_MEMORY", needed - least)
-        card = cc.audit(folder, only=("partial_input",), memory="1KB")
-        assert card.sections["partial_input"].sampled == sampled
+    assert not PairGraphAudit(forest="paper").any_size
+    assert not PartialInput(learner=("linear",)).any_size
 
 
 def test_a_whole_test_set_is_no_random_sample(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    monkeypatch.setattr("cuecard.data.instances.SAMPLED", SAMPLED)
     table = pairs(300)
     (tmp_path / "files").mkdir()
     table.write_parquet(tmp_path / "files" / "train.parquet")
@@ -191,58 +170,3 @@ def test_durations_are_slices():
     [column] = slice_columns(Examples(Instances(table, "pair", ("a", "b"))))
     assert column.name == "took"
     assert column.n_unique() == 3
-
-
-def test_a_pair_graph_of_too_many_features_that_differ_takes_the_sample(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
-    monkeypatch.setattr("cuecard.audits.pair_graph.audit.CELL_BYTES", 10**9)
-    folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
-    card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
-    assert card.sections["pair_graph"].sampled == {"train": SAMPLED}
-    assert card.sections["overview"].sampled == {}
-    assert "Pair graph and the table of examples rest on a random sample" in card.dataset.notes[-1]
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_column_with_few_values_is_a_slice_wherever_the_whole_one_is(seed):
-    """Extra columns of every kind, cut anywhere between examples, are chosen as if they were in one piece."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(2, 4, 150)
-    examples = np.repeat(np.arange(len(sizes)), sizes)
-    n = len(examples)
-    values = rng.choice([1, 30, 59, 60, 61, 62, 63, 300], 8)
-    columns = {}
-    for i, most in enumerate(values):
-        column = rng.integers(0, most, len(sizes))[examples] if i % 2 else rng.integers(0, most, n)
-        if i % 4 == 1:  # differs within one example only
-            column = np.where(np.arange(n) == n - 1, 1_000, column)
-        numbers = pl.Series(column).set(pl.Series(rng.random(n) < (0.0, 0.1)[i % 3 == 0]), None)
-        columns[f"column {i}"] = numbers.cast(pl.String) if i % 3 else numbers
-    first = np.flatnonzero(np.diff(examples, prepend=-1))
-    right = np.isin(np.arange(n), first)
-    table = pl.DataFrame(
-        {
-            "example_id": examples.astype(str),
-            "position": np.arange(n) - first[examples],
-            "split": ["train"] * n,
-        }
-        | {"premise": [""] * n, "hypothesis": [""] * n}
-        | {"label": pl.Series(["right" if r else "wrong" for r in right], dtype=pl.Enum(["right", "wrong"]))}
-        | columns
-    )
-    cuts = np.sort(rng.choice(first[1:], 3, replace=False))
-    few = []
-    for start, end in zip([0, *cuts], [*cuts, n], strict=True):
-        starts = first[(first >= start) & (first < end)] - start
-        few.append(
-            table[start:end].with_columns(with_few_values(table[c][start:end], starts) for c in columns)
-        )
-    whole, capped = (Examples(Instances(t, "choice", ("right", "wrong"))) for t in (table, pl.concat(few)))
-    for chosen in (slice_columns, response_columns):
-        for one, other in zip(chosen(whole), chosen(capped), strict=True):
-            assert one.equals(other, check_names=True)
-
-
-def test_a_reader_of_rows_can_be_sent_to_other_machines():
-    reader = RowReader("default", "en", None)
-    assert pickle.loads(pickle.dumps(reader)) == reader

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from tests.run.in_parts.test_streaming import as_files
 
 import cuecard as cc
-from cuecard.data import load, scan
+from cuecard.data import load
 from cuecard.data.demo import demo_choice, demo_nli
-from cuecard.engines import Store
-from cuecard.engines import stream as streaming
 from cuecard.errors import InputError, UsageError
-from cuecard.remedies.lexical.parts import drawn_examples
 from cuecard.run import debias_file
+from mapped import mapped
 
 SECTION = "lexical_weights"
 #: What is about all examples, whatever the size of the sample.
@@ -72,10 +67,10 @@ def same(card: cc.Card, expected: cc.Card) -> None:
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 110)
-    monkeypatch.setattr("cuecard.run.in_parts.auditing.FEWEST_ROWS", 20)
+    monkeypatch.setattr("cuecard.data.loading.MOST_ROWS", 110)
+    monkeypatch.setattr("cuecard.data.loading.FEWEST_ROWS", 20)
     monkeypatch.setattr("cuecard.stats.entropy_balancing.constraints._ROWS", 90)
-    monkeypatch.setattr("cuecard.engines.sums.AT_A_TIME", 300)
+    monkeypatch.setattr("cuecard.data.space.SMALL", 0)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +104,7 @@ def test_any_number_of_parts_gives_the_weights_and_the_card_of_the_dataset_in_me
 def test_with_a_smaller_sample_the_weights_and_what_is_about_them_stay_the_same(
     tmp_path, small_parts, monkeypatch
 ):
-    monkeypatch.setattr(streaming, "SAMPLED", 200)
+    monkeypatch.setattr("cuecard.data.instances.SAMPLED", 200)
     folder = as_files(pairs(), tmp_path / "files", files=2, groups=3)
     debiased = cc.debias(folder, memory="1KB", min_count=20)
     expected = cc.debias(load(folder), min_count=20)
@@ -121,8 +116,6 @@ def test_with_a_smaller_sample_the_weights_and_what_is_about_them_stay_the_same(
     assert one.summary["err"]["constrained"] == other.summary["err"]["constrained"]
     for name in ("balance", "unbalanced"):
         assert_frame_equal(debiased.card.tables[name], expected.card.tables[name], check_exact=True)
-    assert one.sampled == {"train": 200}
-    assert "held_out" not in one.summary
     assert any("a random sample of 200 training examples" in note for note in debiased.card.dataset.notes)
     listed = debiased.card.tables["examples"]
     assert listed.height == 200
@@ -131,38 +124,6 @@ def test_with_a_smaller_sample_the_weights_and_what_is_about_them_stay_the_same(
         listed.select("example_id", "weight"),
         listed.select("example_id").join(everywhere, on="example_id", maintain_order="left"),
     )
-
-
-def with_hints(n: int, words: int, seed: int = 0) -> pl.DataFrame:
-    """Return texts of random words, of which the first ones occur twice as often with one of two labels."""
-    rng = np.random.default_rng(seed)
-    label = rng.integers(0, 2, n)
-    chosen = rng.integers(0, words, (n, 6))
-    hint = np.where(rng.random(n) < 0.5, rng.integers(0, words // 10, n) * 2 + label, chosen[:, 0])
-    texts = [" ".join(f"w{word}" for word in row) for row in np.column_stack([chosen, hint])]
-    return pl.DataFrame({"text": texts, "label": label.astype(str)})
-
-
-def test_weights_estimated_on_a_sample_nearly_balance_all_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("cuecard.run.in_parts.weighting.LEAST_MEMORY", 1)
-    monkeypatch.setattr("cuecard.remedies.lexical.weights.LexicalWeights.row_bytes", 1)
-    monkeypatch.setattr("cuecard.run.in_parts.auditing.MOST_ROWS", 3000)
-    folder = as_files(with_hints(40_000, 60), tmp_path / "files", files=3, groups=2)
-    debiased = cc.debias(folder, memory=39_998, reaudit=())
-    summary = debiased.card[SECTION].summary
-    assert summary["fitted_on"] == 19_999
-    errors = summary["err"]["constrained"]
-    assert errors["after"] < errors["before"] / 4
-    assert debiased.weights.mean() == pytest.approx(1)
-    assert len(debiased.weights) == 40_000
-    assert any("estimated on 19,999 random training examples" in note for note in debiased.card.dataset.notes)
-    table = debiased.card.tables["unbalanced"]
-    assert set(table["reason"]) == {"sampled"}
-    exact = cc.debias(load(folder), reaudit=())
-    assert exact.card[SECTION].summary["err"]["constrained"]["before"] == errors["before"]
-    assert np.corrcoef(exact.weights, debiased.weights)[0, 1] > 0.9
-    with pytest.raises(UsageError, match="--trade-off needs more memory"):
-        cc.debias(folder, memory=39_998, reaudit=(), trade_off=(0.1,))
 
 
 @pytest.mark.parametrize("name", ["weighted", "weighted.parquet", "weighted.csv", "weighted.jsonl"])
@@ -232,75 +193,26 @@ def test_a_write_that_fails_leaves_nothing(name, tmp_path, small_parts, monkeypa
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def _grown(folder: Path) -> None:
-    pl.concat([pl.read_parquet(folder / "00.parquet")] * 2).write_parquet(folder / "00.parquet")
-
-
-def _reordered(folder: Path) -> None:
-    pl.read_parquet(folder / "00.parquet").reverse().write_parquet(folder / "00.parquet")
-
-
-def _shrunk(folder: Path) -> None:
-    pl.read_parquet(folder / "00.parquet")[:-7].write_parquet(folder / "00.parquet")
-
-
-@pytest.mark.parametrize("change", [_grown, _reordered, _shrunk])
-def test_files_that_change_meanwhile_are_an_error(change, tmp_path, small_parts, monkeypatch):
-    folder = as_files(pairs(), tmp_path / "files", files=2, groups=1)
-
-    from cuecard.run import debiasing
-
-    original = debiasing.weighted_parts
-
-    def after_a_change(*arguments):
-        change(folder)
-        return original(*arguments)
-
-    monkeypatch.setattr(debiasing, "weighted_parts", after_a_change)
-    with pytest.raises(InputError, match="changed while they were read"):
-        debias_file(folder, tmp_path / "weighted.parquet", memory="1KB", min_count=20)
-    assert not (tmp_path / "weighted.parquet").exists()
-
-
-def test_copies_are_drawn_one_by_one(tmp_path, small_parts):
-    """Of a row that is 40 % of the examples, about half are among half of all examples, whatever the seed."""
-    frame = pairs(1000).drop_nulls()
-    n = frame.height * 2 // 3
-    folder = as_files(pl.concat([frame, *[frame[:1]] * n]), tmp_path / "files", files=1, groups=2)
-    of_seeds = []
-    for seed in range(5):
-        scanned = scan(folder, rows=500)
-        stream = streaming.Stream(scanned, Store(tmp_path / f"store {seed}"), streaming.locally, seed)
-        drawn = drawn_examples(stream, (frame.height + n) // 2)
-        assert len(np.unique(drawn)) == len(drawn) == (frame.height + n) // 2
-        of_seeds.append(float((drawn >= frame.height).mean()))
-    assert of_seeds == pytest.approx([0.4] * 5, abs=0.06)
-    assert len(set(of_seeds)) > 1
-
-
 def test_an_existing_column_is_refused_before_anything_is_learned(tmp_path, small_parts, monkeypatch):
     folder = as_files(pairs().with_columns(weight=pl.lit(1.0)), tmp_path / "files", files=2, groups=2)
-    monkeypatch.setattr("cuecard.engines.stream.surveyed", None)
+    monkeypatch.setattr("cuecard.run.debiasing.answer", None)
     with pytest.raises(InputError, match="already have a column 'weight'"):
         debias_file(folder, tmp_path / "weighted", memory="1KB")
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "named"),
+    ("method", "options"),
     [
-        ("neutral", {}, "Leakage-neutral weights need the whole dataset in memory: allow more with --memory"),
-        ("lexical", {"solver": "softmax"}, "--solver softmax"),
-        ("lexical", {"features": ("significant",)}, "--features significant"),
-        ("lexical", {"reaudit": ("overview",)}, "--reaudit"),
+        ("neutral", {}),
+        ("lexical", {"solver": "softmax"}),
+        ("lexical", {"features": ("significant",)}),
+        ("lexical", {"reaudit": ("overview",), "shuffles": 0}),
     ],
 )
-def test_what_needs_all_in_memory_is_an_error_where_memory_does_not_allow_it(
-    method, options, named, tmp_path
-):
+def test_every_method_and_option_works_at_any_size(method, options, tmp_path, small_parts):
     folder = as_files(pairs(), tmp_path / "files", files=2, groups=2)
-    with pytest.raises(UsageError, match="need the whole dataset in memory") as error:
-        cc.debias(folder, method, memory="1KB", **options)
-    assert named in str(error.value)
+    debiased, expected = (cc.debias(data, method, **options) for data in (mapped(folder), load(folder)))
+    assert debiased.weights.tolist() == expected.weights.tolist()
 
 
 def test_labels_that_are_missing_are_an_error(tmp_path, small_parts):

@@ -22,7 +22,7 @@ from cuecard.data.layout.preferences.responses import preference_parts
 from cuecard.data.layout.preferences.winners import TIE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
-from cuecard.data.space import Space
+from cuecard.data.space import Space, mapped_table, write_table
 from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
 from cuecard.wording import listed, plural
@@ -104,7 +104,9 @@ def shape_split(raw: RawTable, split: str, scheme: Scheme, space: Space) -> Shap
                 done.append(replace(part, table=part.table.clear()))
                 yield part.table
 
-        table = space.table(f"{split} rows", chunks())
+        place = space.folder / f"{split}.arrow"
+        write_table(place, chunks())
+        table = mapped_table(place)
         empty = _added([part.empty for part in done])
         dropped = _added([raw.dropped, *(part.dropped for part in done)])
         notes = tuple(dict.fromkeys(note for part in done for note in part.notes))

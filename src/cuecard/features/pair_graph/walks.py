@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cuecard.features.pair_graph import _kernels
 from cuecard.features.pair_graph.graph import PairGraph
 from cuecard.features.pair_graph.two_steps import SentencePairs, TwoSteps, two_step_walks
-from cuecard.stats.arrays import Floats, Ints, chunks
+from cuecard.stats.arrays import Floats, Ints, chunks, whole_type
 from cuecard.stats.counted_forest import Points, points_in_parts
 
 

@@ -16,7 +16,7 @@ from cuecard.errors import CueCardError, InputError
 from cuecard.features import Family, Presence, learned
 from cuecard.features.counts import check_language
 from cuecard.features.weighted_counts import example_features
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
@@ -24,7 +24,6 @@ from cuecard.stats.entropy_balancing import (
     SoftmaxWeights,
     StoredFeatures,
     share_residuals,
-    tilted_weights,
 )
 from cuecard.text import Encoded
 from cuecard.wording import plural
@@ -114,29 +113,10 @@ class BalanceProblem:
             return self.matrix.columns(np.arange(self.features.height))
         return self.matrix
 
-    def some(self, examples: Ints | None) -> BalanceProblem:
-        """Return the problem of some of its examples, in memory; of all where none are named."""
-        if examples is None or not isinstance(self.matrix, StoredFeatures):
-            return self
-        rows = examples if self.groups is None else (2 * examples[:, None] + np.arange(2)).ravel()
-        groups = None if self.groups is None else np.repeat(np.arange(len(examples)), 2)
-        return replace(self, matrix=self.matrix.some_rows(rows), labels=self.labels[rows], groups=groups)
-
-    def tilted(self, multipliers: Floats, max_weight: float | None) -> Floats:
-        """Return the weights of all rows that multipliers give which were estimated on some of them."""
-        features = self._folded
-        if len(multipliers) > features.features:
-            features = features.with_constant()
-        return tilted_weights(features, multipliers, groups=self.groups, max_weight=max_weight)
-
 
 @dataclass(frozen=True, eq=False)
 class Balanced:
-    """Weights of the examples (mean one) with the problem they solve.
-
-    `encoded` are the examples on which the weights are judged besides: all of them, or a random `sample`, which has
-    their numbers.
-    """
+    """Weights of the examples (mean one) with the problem they solve."""
 
     weights: Floats
     target: Floats
@@ -146,14 +126,6 @@ class Balanced:
     skipped: dict[str, str]
     held_out: HeldOut | None = None
     """Balance of held-out examples by ridge, where the ridge was chosen by it."""
-    sample: Ints | None = None
-    fitted_on: int | None = None
-    """The number of random examples that the weights were estimated on, where these were not all."""
-
-    @property
-    def weights_of_encoded(self) -> Floats:
-        """The weights of the examples that are encoded."""
-        return self.weights if self.sample is None else self.weights[self.sample]
 
 
 @dataclass(frozen=True, eq=False)

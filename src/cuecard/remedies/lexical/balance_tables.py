@@ -8,7 +8,7 @@ import polars as pl
 from cuecard.features.cue_names import spoken_cue
 from cuecard.remedies.lexical.balance_problem import Balanced, BalanceProblem
 from cuecard.stats.arrays import Floats
-from cuecard.stats.entropy_balancing import BalancedWeights, Reason, UnbalancedFeature
+from cuecard.stats.entropy_balancing import BalancedWeights, UnbalancedFeature
 from cuecard.wording import listed, plural
 
 #: A share that is off by more than this is not balanced.
@@ -63,14 +63,13 @@ def unbalanced_table(balanced: Balanced) -> pl.DataFrame:
 
 
 def _unbalanced(balanced: Balanced) -> tuple[UnbalancedFeature, ...]:
-    if isinstance(balanced.solution, BalancedWeights) and balanced.fitted_on is None:
+    if isinstance(balanced.solution, BalancedWeights):
         return balanced.solution.unbalanced
     off = np.abs(balanced.problem.shares(balanced.weights) - balanced.target).max(axis=1)
     everywhere = balanced.problem.with_every_label()
-    missed: Reason = "not reached" if balanced.fitted_on is None else "sampled"
     return tuple(
         UnbalancedFeature(
-            int(j), (missed if everywhere[j] else "absent label"), float(off[j]), certificate=None
+            int(j), ("not reached" if everywhere[j] else "absent label"), float(off[j]), certificate=None
         )
         for j in np.flatnonzero((off > OFF_TARGET) | ~everywhere)
     )

@@ -16,7 +16,6 @@ _REASONS = {
     "max_weight": "impossible to balance with the limit --max-weight",
     "ridge": "balanced approximately, because of --ridge or --min-ess",
     "softened": "balanced approximately, because exact balance would leave a very small effective sample size",
-    "sampled": "balanced on the random sample that the weights are estimated on, not exactly on all examples",
     "not reached": "not balanced when the solver stopped",
 }
 
@@ -68,12 +67,7 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 key="off-target",
             )
         )
-    on_sample = (
-        f" This is measured on a random sample of {plural(summary['sampled'], 'training example')}."
-        if "sampled" in summary
-        else ""
-    )
-    findings += _held_out(errors, on_sample)
+    findings += _held_out(errors)
     cues = summary["cues"]
     if cues is not None:
         before, after = cues["before"], cues["after"]
@@ -83,12 +77,12 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "info",
                 "The cue audit after reweighting",
                 f"None of {plural(before['features'], 'feature')} is significantly associated with a label, neither "
-                f"with equal weights nor with these weights.{on_sample}"
+                f"with equal weights nor with these weights."
                 if not before["significant"] + after["significant"]
                 else f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly "
                 f"associated with a label with equal weights, and {after['significant']:,} with these weights. For "
                 f"{before['strong']:,} and {after['strong']:,} of them, the label share differs from chance by 10 "
-                f"points or more (95 % CI).{on_sample}{cues.get('counted', '')}",
+                f"points or more (95 % CI).{cues.get('counted', '')}",
                 value=float(after["significant"]),
                 unit="count",
                 key="cues",
@@ -119,7 +113,7 @@ def gap(share: float | None) -> str:
     return f"{value:.1f} points" if value >= 0.05 else "less than 0.05 points"
 
 
-def _held_out(errors: dict[str, dict[str, Any]], on_sample: str) -> list[Finding]:
+def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
     """Return a sentence for each kind of n-gram that is farther off than before and than sampling explains."""
     worse = [
         (name.removeprefix("random_"), part)
@@ -136,7 +130,7 @@ def _held_out(errors: dict[str, dict[str, Any]], on_sample: str) -> list[Finding
             f"The mean distance of {plural(part['features'], 'random ' + name[:-1])} (not balanced) from the target is "
             f"{gap(part['before'])} with equal weights and {gap(part['after'])} with these weights; "
             f"{gap(part['chance_after'])} is expected from sampling. Longer features still predict the label. "
-            f"Balance them with a higher --ngrams, or use --ridge.{on_sample}",
+            f"Balance them with a higher --ngrams, or use --ridge.",
             value=part["after"],
             chance=part["chance_after"],
             unit="points",

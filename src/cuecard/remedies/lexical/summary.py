@@ -23,14 +23,14 @@ def lexical_summary(
 ) -> dict[str, Any]:
     """Return the numbers about weights; `strongest` words and random n-grams are of the examples that are encoded."""
     solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
-    encoded, of_encoded = balanced.encoded, balanced.weights_of_encoded
+    encoded = balanced.encoded
     constrained = problem.with_every_label()
     names = problem.features["feature"]
     judged = {
         "constrained": (problem.only(constrained), weights),
-        "strongest_words": (strongest, of_encoded),
-        "random_bigrams": (random_ngrams(encoded, 2, names, seed), of_encoded),
-        "random_trigrams": (random_ngrams(encoded, 3, names, seed), of_encoded),
+        "strongest_words": (strongest, weights),
+        "random_bigrams": (random_ngrams(encoded, 2, names, seed), weights),
+        "random_trigrams": (random_ngrams(encoded, 3, names, seed), weights),
     }
     by_family = problem.features.filter(pl.Series(constrained))["family"].value_counts()
     summary: dict[str, Any] = {
@@ -67,12 +67,6 @@ def lexical_summary(
     if problem.groups is None:
         shares = np.bincount(problem.labels, weights=weights) / weights.sum()
         summary["label_shares"] = dict(zip(problem.label_names, shares.tolist(), strict=True))
-    if balanced.sample is not None:
-        summary["sampled"] = len(balanced.sample)
-    if balanced.fitted_on is not None:
-        summary["fitted_on"] = balanced.fitted_on
-        off = np.abs(problem.shares(weights) - balanced.target)[constrained]
-        summary["largest_residual"] = float(np.nanmax(off))
     return summary
 
 

@@ -152,7 +152,7 @@ class LexicalWeights:
 
     def result(self, balanced: Balanced) -> Result:
         """Return the weights with everything needed to judge them."""
-        train, weights = balanced.encoded.instances, balanced.weights_of_encoded
+        train, weights = balanced.encoded.instances, balanced.weights
         names = chosen_audits(self.reaudit)
         again = (
             reaudit(balanced.encoded, weights, [f.name for f in self.families()], self.regex)
@@ -185,9 +185,7 @@ class LexicalWeights:
         reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
         summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
         findings = [*lexical_findings(summary), *others.findings(self.name)]
-        # Weights of a half of a sample say little about those of all examples.
-        measured = self.held_out and (balanced.sample is None or balanced.held_out is not None)
-        if measured and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
+        if self.held_out and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
             ridge = balanced.solution.ridge
             judged = balanced.held_out or self._judged_ridges(balanced.problem, ridge)
             tables["held_out"] = held_out_table(judged)
@@ -295,8 +293,7 @@ class LexicalWeights:
         rows = []
         for ridge, outcome in sorted((solved | {solution.ridge: solution}).items()):
             weights = balanced.problem.example_weights(outcome.weights)
-            own = weights if balanced.sample is None else weights[balanced.sample]
-            held_out = bigrams.err(own, balanced.target)
+            held_out = bigrams.err(weights, balanced.target)
             rows.append((ridge, outcome.err_after, held_out, outcome.ess, float(weights.max())))
         columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
