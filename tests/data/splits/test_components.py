@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from cuecard.data import load
+from cuecard.data.space import MEMORY, Space
 from cuecard.data.splits.components import join_sentences, join_units, number_groups
 
 
@@ -48,7 +49,7 @@ def test_sentences_connect_as_the_edges_of_a_graph_do(seed, in_files, tmp_path, 
     table, edges = drawn_pairs(seed, 300)
     data, groups = load(table, task="pair"), np.arange(300)
     assert len(data) == 300
-    join_sentences(data, ("premise", "hypothesis"), groups, tmp_path if in_files else None)
+    join_sentences(data, ("premise", "hypothesis"), groups, Space(tmp_path) if in_files else MEMORY)
     number_groups(groups)
     assert groups.tolist() == of_graph(300, edges)
     assert list(tmp_path.iterdir()) == []
