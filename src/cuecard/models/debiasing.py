@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
@@ -38,7 +37,7 @@ def refit_last_layer(model: TextModel, data: Instances, groups: Ints, *, strengt
     """
     sizes = np.bincount(groups)
     weights = len(groups) / (np.count_nonzero(sizes) * np.maximum(sizes, 1)[groups])
-    set_last_layer(model, *_fitted(model, model.embed(data), data, weights, strength))
+    _set_last_layer(model, *_fitted(model, model.embed(data), data, weights, strength))
 
 
 def erase_cues(model: TextModel, train: Instances, expert: Floats, *, strength: float = 1.0) -> None:
@@ -51,13 +50,15 @@ def erase_cues(model: TextModel, train: Instances, expert: Floats, *, strength: 
     eraser = leace(features, np.eye(expert.shape[1])[expert.argmax(axis=1)])
     eraser = Eraser(strength * eraser.projection, eraser.mean)
     weights, intercept = _fitted(model, eraser(features), train, np.ones(len(features)), 1.0)
-    set_last_layer(model, *eraser.folded(weights, intercept))
+    _set_last_layer(model, *eraser.folded(weights, intercept))
 
 
 def _fitted(
     model: TextModel, features: Floats, data: Instances, weights: Floats, strength: float
 ) -> tuple[Floats, Floats]:
     """Return weights (labels × dimensions) and intercept of a weighted multinomial regression on features."""
+    from sklearn.linear_model import LogisticRegression
+
     _check_labels(data)
     gold = Examples(data, known_labels=tuple(model.labels_)).gold
     known = gold >= 0
@@ -79,22 +80,15 @@ def _fitted(
     )
 
 
-def set_last_layer(model: Any, weights: Floats, intercept: Floats) -> None:
-    """Give a model another last layer: weights are labels × dimensions."""
-    if getattr(model, "module_", None) is not None:
-        import torch
-
-        last = model.module_.last
-        with torch.no_grad():
-            last.weight.copy_(torch.from_numpy(weights))
-            last.bias.copy_(torch.from_numpy(intercept))
-    elif hasattr(model, "output_"):
-        model.output_, model.bias_ = weights.astype(np.float32), intercept.astype(np.float32)
-    else:
+def _set_last_layer(model: TextModel, weights: Floats, intercept: Floats) -> None:
+    """Give a model another last layer, if it has one that can be set: weights are labels × dimensions."""
+    set_layer = getattr(model, "set_last_layer", None)
+    if set_layer is None:
         raise UsageError(
             f"The model {model.name!r} has no last layer that can be fitted again: choose fasttext, bilstm, "
             "siamese-lstm, esim or transformer."
         )
+    set_layer(weights, intercept)
 
 
 def _check_labels(data: Instances) -> None:
@@ -183,15 +177,7 @@ def _trained(recipe: Recipe, job: FitJob, objective: Objective | None = None) ->
         if not hasattr(model, "objective"):
             check_objective(objective, recipe.model)
         model.objective = objective  # type: ignore[attr-defined]
-    return model.fit(
-        job.data,
-        weights=job.weights,
-        condition=job.condition,
-        validation=job.validation,
-        dynamics=job.dynamics,
-        checkpoint=job.checkpoint,
-        watch=job.watch,
-    )
+    return job.fit(model)
 
 
 def _stage(job: FitJob, name: str) -> FitJob:
@@ -277,7 +263,7 @@ def cue_groups(expert: Floats, data: Instances) -> Any:
 
 def held_out_part(model: TextModel, data: Instances) -> Instances:
     """Return the training examples that a model kept apart to stop early on, or all where it kept none."""
-    from cuecard.models.neural.batches import held_out_examples
+    from cuecard.models.learner import held_out_examples
 
     share, seed = getattr(model, "held_out", 0.0), getattr(model, "seed", 0)
     held = held_out_examples(data.n_examples, share, seed)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
@@ -14,9 +16,15 @@ from threadpoolctl import threadpool_limits
 
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
-from cuecard.errors import InputError, UsageError
-from cuecard.models.huggingface import encode_sentences, minilm_folder
-from cuecard.models.saved import DESCRIPTION, load_model, read_description
+from cuecard.errors import InputError, MissingExtraError, UsageError
+from cuecard.models.huggingface import (
+    FROM_DISK,
+    checkpoint_digest,
+    loading,
+    minilm_folder,
+    read_tokenizer,
+)
+from cuecard.models.saved import DESCRIPTION, file_digest, load_model, read_description
 from cuecard.registry import Registry, unknown_name
 from cuecard.stats.arrays import Singles
 from cuecard.text import Tokens, tokenise
@@ -25,11 +33,13 @@ from cuecard.text import Tokens, tokenise
 DIMENSIONS = 128
 #: A word of one text alone says nothing about which texts are alike.
 LEAST_TEXTS = 2
+#: Texts that a sentence encoder reads at a time, and tokens that it reads of each; sentences rarely come near it.
+BATCH, MOST_TOKENS = 64, 256
 
 
 def lexical_embedding(
     texts: pl.Series | Tokens, *, tokens: str = "default", dimensions: int = DIMENSIONS, seed: int = 0
-) -> npt.NDArray[np.float32]:
+) -> Singles:
     """Return vectors of the texts: rows of length one of log(1 + count) × idf, projected on the first dimensions.
 
     A text without any word that occurs in two texts is the zero vector. Texts may come tokenised.
@@ -65,6 +75,52 @@ def tfidf(texts: pl.Series | Tokens, tokens: str = "default") -> csr_matrix:
     return csr_matrix(diags_array(1 / np.where(lengths > 0, lengths, 1)) @ weighted)
 
 
+def encode_sentences(texts: pl.Series, folder: Path) -> Singles:
+    """Return one vector per text from the checkpoint in a folder, from disk where they were made before."""
+    if not list(folder.glob("*.safetensors")) or not (folder / "config.json").is_file():
+        raise InputError(
+            f"{folder}: there is no checkpoint (config.json with *.safetensors); weights in other formats are "
+            "not loaded because unpickling them would run code."
+        )
+    # Retrained weights must never meet old vectors.
+    made_of = f"mean-or-classifier-input 1 {MOST_TOKENS} {checkpoint_digest(folder)}"
+    return _cached_vectors(made_of, [texts], lambda: _encode(texts, folder))
+
+
+def _encode(texts: pl.Series, folder: Path) -> Singles:
+    """Return the mean of the last layer over the tokens of every text; of a classifier, what enters its last layer."""
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "models", "A transformer embedding")
+    if not len(texts):
+        return np.zeros((0, 1), dtype=np.float32)
+    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+
+    from cuecard.models.neural.inference import outputs_of
+    from cuecard.models.neural.modules import TransformerReader
+    from cuecard.models.neural.transformer import PieceRows
+
+    tokenizer = read_tokenizer(folder)
+    with loading(folder):
+        architectures = AutoConfig.from_pretrained(folder, **FROM_DISK).architectures or []
+        classifies = any(name.endswith("ForSequenceClassification") for name in architectures)
+        kind = AutoModelForSequenceClassification if classifies else AutoModel
+        reader = TransformerReader(kind.from_pretrained(folder, use_safetensors=True, **FROM_DISK).float())
+    read = reader.features if classifies else reader.mean_of_tokens
+    rows = PieceRows.of(None, texts, tokenizer, MOST_TOKENS)
+    return outputs_of(reader, rows, np.arange(len(texts)), batch_size=BATCH, read=read)
+
+
+def _cached_vectors(made_of: str, columns: Sequence[pl.Series], make: Callable[[], Singles]) -> Singles:
+    """Return one vector per row of some columns, from disk where they were made of the same before."""
+    key = blake2b(made_of.encode(), digest_size=20)
+    for column in columns:
+        for value in column:
+            encoded = b"\0" if value is None else str(value).encode("utf-8", "surrogatepass")
+            key.update(len(encoded).to_bytes(8, "little") + encoded)
+    return cached_arrays("vectors", key.hexdigest(), [len(columns[0])], lambda: [make()])[0]
+
+
 def is_trained(folder: Path) -> bool:
     """Return whether a folder was written by a model's `save`, not by another program."""
     try:
@@ -75,17 +131,10 @@ def is_trained(folder: Path) -> bool:
 
 def trained_vectors(data: Instances, folder: Path) -> Singles:
     """Return one vector per row from the model saved in a folder, from disk where they were made before."""
-    key = blake2b(b"trained 2", digest_size=20)
-    for file in sorted(path for path in folder.iterdir() if path.is_file()):
-        key.update(file.name.encode())
-        with file.open("rb") as opened:
-            while block := opened.read(1 << 20):
-                key.update(block)
-    for column in ("example_id", "premise", "hypothesis"):
-        for value in data.table[column]:
-            encoded = b"\0" if value is None else str(value).encode("utf-8", "surrogatepass")
-            key.update(len(encoded).to_bytes(8, "little") + encoded)
-    return cached_arrays("vectors", key.hexdigest(), [len(data)], lambda: [_vectors(data, folder)])[0]
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    made_of = "\n".join(["trained 2", *(f"{file.name} {file_digest(file)}" for file in files)])
+    columns = [data.table[name] for name in ("example_id", "premise", "hypothesis")]
+    return _cached_vectors(made_of, columns, lambda: _vectors(data, folder))
 
 
 def _vectors(data: Instances, folder: Path) -> Singles:

@@ -1,25 +1,22 @@
-"""Hugging Face checkpoints on disk: found, checked, read without running code of theirs, and as sentence encoders."""
+"""Hugging Face checkpoints on disk: found, checked, and read without running code of theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
-from cuecard.cache import cached_arrays
 from cuecard.errors import InputError, MissingExtraError
-from cuecard.models.saved import PICKLED
-from cuecard.stats.arrays import Singles
+from cuecard.models.saved import PICKLED, file_digest
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerFast
 
 #: What every `from_pretrained` is given. Without the second, transformers would ask on the terminal.
-FROM_DISK: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+FROM_DISK = {"local_files_only": True, "trust_remote_code": False}
 
 
 @contextmanager
@@ -53,9 +50,6 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-BATCH = 64
-#: Longer texts are cut; sentences rarely come near it.
-MOST_TOKENS = 256
 #: Everything of a checkpoint folder that vectors and predictions depend on.
 CHECKPOINT_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
 
@@ -68,113 +62,17 @@ def minilm_folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def encode_sentences(texts: pl.Series, folder: Path) -> Singles:
-    """Return one vector per text from the checkpoint in a folder, from disk where they were made before."""
-    key = blake2b(_identity(folder), digest_size=20)
-    for text in texts:
-        encoded = text.encode("utf-8", "surrogatepass")
-        key.update(len(encoded).to_bytes(8, "little"))
-        key.update(encoded)
-    return cached_arrays(
-        "vectors", key.hexdigest(), [len(texts)], lambda: [_encode(texts.to_list(), folder)]
-    )[0]
-
-
-def _identity(folder: Path) -> bytes:
-    """Return what tells a checkpoint from others, so that retrained weights never meet old vectors."""
-    if not list(folder.glob("*.safetensors")) or not (folder / "config.json").is_file():
-        raise InputError(
-            f"{folder}: there is no checkpoint (config.json with *.safetensors); weights in other formats are "
-            "not loaded because unpickling them would run code."
-        )
-    return f"mean-or-classifier-input 1 {MOST_TOKENS} {checkpoint_digest(folder)}".encode()
-
-
 def checkpoint_digest(folder: Path) -> str:
     """Return a hash of the weights, configuration and tokenizer in a folder, whatever the folder is called."""
     files = [file for pattern in CHECKPOINT_FILES for file in sorted(folder.glob(pattern))]
-    stamps = [(file, (status := file.stat()).st_size, status.st_mtime_ns) for file in files]
-    return _digest_of(tuple(stamps))
-
-
-@lru_cache(maxsize=8)
-def _digest_of(stamps: tuple[tuple[Path, int, int], ...]) -> str:
-    """Return the hash of some files; size and time are given so that a changed file is read again."""
-    digest = blake2b(digest_size=20)
-    for file, size, _ in stamps:
-        digest.update(f"{file.name} {size} ".encode())
-        with file.open("rb") as opened:
-            while block := opened.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
-
-
-def _encode(texts: list[str], folder: Path) -> Singles:
-    if find_spec("torch") is None:
-        raise MissingExtraError("torch", "models", "A transformer embedding")
-    if find_spec("transformers") is None:
-        raise MissingExtraError("transformers", "models", "A transformer embedding")
-    import torch
-    from transformers import AutoTokenizer
-
-    with loading(folder):
-        tokenizer = AutoTokenizer.from_pretrained(folder, **FROM_DISK)
-        read = _reader(folder)
-    encoded = tokenizer(texts, truncation=True, max_length=MOST_TOKENS)
-    # Sentences of one length share a batch, so that almost nothing is spent on padding.
-    order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
-    vectors: Singles | None = None
-    with torch.inference_mode():
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH]
-            batch = tokenizer.pad(
-                {name: [values[i] for i in rows] for name, values in encoded.items()}, return_tensors="pt"
-            )
-            embedded = read(batch).float().numpy()
-            if vectors is None:
-                vectors = np.zeros((len(texts), embedded.shape[1]), dtype=np.float32)
-            vectors[rows] = embedded
-    return vectors if vectors is not None else np.zeros((0, 1), dtype=np.float32)
-
-
-def _reader(folder: Path) -> Any:
-    """Return a function from a batch to vectors, as the checkpoint's kind asks for."""
-    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
-
-    options = {**FROM_DISK, "use_safetensors": True}
-    architectures = AutoConfig.from_pretrained(folder, **FROM_DISK).architectures or []
-    if any(name.endswith("ForSequenceClassification") for name in architectures):
-        model = AutoModelForSequenceClassification.from_pretrained(folder, **options).float().eval()
-        return lambda batch: _before_last_layer(model, batch)
-    model = AutoModel.from_pretrained(folder, **options).float().eval()
-    return lambda batch: _mean_of_tokens(model, batch)
-
-
-def _mean_of_tokens(model: Any, batch: Any) -> Any:
-    states = model(**batch).last_hidden_state
-    mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
-    return (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-
-
-def _before_last_layer(model: Any, batch: Any) -> Any:
-    """Return what enters the classifier's last linear layer."""
-    import torch
-
-    last = [module for module in model.modules() if isinstance(module, torch.nn.Linear)][-1]
-    seen: list[Any] = []
-    hook = last.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    try:
-        model(**batch)
-    finally:
-        hook.remove()
-    return seen[0]
+    contents = [f"{file.name} {file_digest(file)}" for file in files]
+    return blake2b("\n".join(contents).encode(), digest_size=20).hexdigest()
 
 
 #: Files of which a tokenizer needs at least one.
 TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
 )  # fmt: skip
-_WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
 
 
 def checkpoint_folder(name: str) -> Path:
@@ -210,7 +108,7 @@ def _fetched(name: str) -> Path:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=list(_WANTED)))
+        return Path(snapshot_download(name, allow_patterns=list(CHECKPOINT_FILES)))
     except (OSError, ValueError, HFValidationError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
@@ -218,7 +116,7 @@ def _fetched(name: str) -> Path:
         ) from None
 
 
-def read_tokenizer(folder: Path) -> Any:
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     """Return the tokenizer of a checkpoint, ready to pad, or raise if there is none that fits its kind."""
     from transformers import AutoTokenizer
 
@@ -245,7 +143,7 @@ def read_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def read_config(folder: Path, tokenizer: Any) -> Any:
+def read_config(folder: Path, tokenizer: PreTrainedTokenizerFast) -> PretrainedConfig:
     """Return the configuration of a checkpoint, or raise if its vocabulary cannot be the tokenizer's."""
     from transformers import AutoConfig
 

@@ -50,12 +50,12 @@ class Recipe:
         returns what they hold.
         """
         model = self.new()
-        outside = getattr(model, "outside", None)
+        outside: dict[str, str] = getattr(model, "outside", dict)()
         return {
             "model": self.model,
             "parameters": all_parameters(model),
             "condition": self.condition,
-            **({"outside": outside()} if outside is not None else {}),
+            **({"outside": outside} if outside else {}),
             **({"debias": self.debias.contents} if self.debias is not None else {}),
         }
 
@@ -85,18 +85,8 @@ class Recipe:
         watch: Watch | None = None,
     ) -> TextModel:
         """Return the model, fitted; see `TextModel.fit`."""
-        if self.debias is not None:
-            job = FitJob(data, weights, self.condition, validation, dynamics, checkpoint, watch)
-            return fit_debiased(self, self.debias, job)
-        return self.new().fit(
-            data,
-            weights=weights,
-            condition=self.condition,
-            validation=validation,
-            dynamics=dynamics,
-            checkpoint=checkpoint,
-            watch=watch,
-        )
+        job = FitJob(data, weights, self.condition, validation, dynamics, checkpoint, watch)
+        return job.fit(self.new()) if self.debias is None else fit_debiased(self, self.debias, job)
 
     def with_options(self, **options: Any) -> Recipe:
         """Return the same recipe with other parameters; those that the model does not have are left out."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,9 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError
 from cuecard.models.text_model import MODELS, TextModel
-from cuecard.writing import write_whole
+from cuecard.writing import write_json, write_whole
 
 DESCRIPTION = "model.json"
 WEIGHTS = "model.safetensors"
@@ -72,19 +75,33 @@ def safe_weights(folder: Path) -> Path:
     )
 
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+def file_digest(file: Path) -> str:
+    """Return a hash of a file's content, which is read again where it may have changed."""
+    status = file.stat()
+    return _digest_of(file, status.st_size, status.st_mtime_ns)
 
 
-def write_arrays(path: Path, arrays: Arrays) -> None:
+@lru_cache(maxsize=64)
+def _digest_of(file: Path, size: int, changed: int) -> str:
+    del size, changed  # of the same file read before
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "blake2b").hexdigest()
+
+
+#: Arrays by name.
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str] | None = None) -> None:
     """Write named arrays to a file, which appears whole or not at all."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_whole(path, lambda staged: save_file(contiguous, staged))
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    write_whole(path, lambda staged: save_file(contiguous, staged, metadata=metadata))
 
 
-def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(path: Path) -> Arrays:
     """Return the named arrays of a file that `write_arrays`, or any writer of safetensors, has written."""
     try:
-        arrays: dict[str, npt.NDArray[Any]] = load_file(path)
+        arrays: Arrays = load_file(path)
     except OSError as error:
         raise InputError(f"{path}: the model's numbers cannot be read ({error.strerror or error}).") from None
     except (SafetensorError, KeyError, ValueError, TypeError):
@@ -92,14 +109,88 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """Return the arrays under a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 def expected(arrays: Arrays, name: str, dtype: npt.DTypeLike, *shape: int | None) -> npt.NDArray[Any]:
     """Return an array that has this type and shape (None: any length), or raise a ValueError that says what it has."""
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(
-        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+        length in (None, actual) for length, actual in zip(shape, array.shape, strict=True)
     )
     if array.dtype != np.dtype(dtype) or not fits:
         wanted = "×".join("any" if length is None else str(length) for length in shape)
         has = "×".join(map(str, array.shape))
         raise ValueError(f"{name} is {has} of {array.dtype} instead of {wanted} of {np.dtype(dtype)}")
     return array
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder for the state of one training run, so that a killed run resumes where it was.
+
+    `checkpoint.json` holds what fits JSON and names the file of arrays that belongs to it. It is replaced last,
+    so that at any moment the folder holds one whole state, the newest or the one before.
+
+    Args:
+        folder: where the state lies.
+        identity: what the run is of; a state of anything else is refused.
+    """
+
+    folder: Path
+    identity: Mapping[str, object]
+
+    @property
+    def _index(self) -> Path:
+        return self.folder / "checkpoint.json"
+
+    def begun(self) -> bool:
+        """Return whether there is a state to resume from; raise if it is of another run."""
+        if not self._index.is_file():
+            return False
+        identity = read_json(self._index).get("identity")
+        if not isinstance(identity, dict):
+            raise self.damaged(f"{self._index.name} does not say of which run it is")
+        for key in sorted(identity.keys() | self.identity.keys()):
+            before, now = identity.get(key), self.identity.get(key)
+            if before != now:
+                raise UsageError(
+                    f"The checkpoint in {self.folder} belongs to another run ({key} was {_short(before)}, now "
+                    f"{_short(now)}): choose another folder, or delete it to retrain."
+                )
+        return True
+
+    def read(self) -> tuple[Arrays, dict[str, Any]] | None:
+        """Return the arrays and the progress of the run so far, or None if it has not begun."""
+        if not self.begun():
+            return None
+        saved = read_json(self._index)
+        name, progress = saved.get("state"), saved.get("progress")
+        if not isinstance(name, str) or not isinstance(progress, dict):
+            raise self.damaged(f"{self._index.name} has no state or no progress")
+        return read_arrays(self.folder / name), progress
+
+    def damaged(self, what: object) -> InputError:
+        """Return the error for a state that a run cannot resume from."""
+        return InputError(
+            f"The checkpoint in {self.folder} is damaged ({what}): delete the folder to retrain."
+        )
+
+    def write(self, name: str, arrays: Arrays, progress: Mapping[str, object]) -> None:
+        """Write a state under a name of its own, then delete the one before."""
+        file = self.folder / f"state-{name}.safetensors"
+        write_arrays(file, arrays)
+        write_json(self._index, {"identity": self.identity, "state": file.name, "progress": progress})
+        for left_over in (
+            *self.folder.glob("state-*.safetensors"),
+            *self.folder.glob(".state-*.safetensors"),
+        ):
+            if left_over != file:
+                left_over.unlink(missing_ok=True)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"

@@ -167,31 +167,17 @@ class FitJob:
     checkpoint: Path | None
     watch: Watch | None
 
-
-class Learner:
-    """`TextModel.fit` for models that take what it was called with as one job."""
-
-    #: What to learn instead of the labels alone, where a model is to be kept from using cues; set before `fit`.
-    objective: Objective | None = None
-
-    def fit(
-        self,
-        data: Instances,
-        *,
-        weights: npt.ArrayLike | None = None,
-        condition: Condition = "full",
-        validation: Instances | None = None,
-        dynamics: bool = False,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ) -> Self:
-        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
-        self.learn(FitJob(data, weights, condition, validation, dynamics, checkpoint, watch))
-        return self
-
-    def learn(self, job: FitJob) -> None:
-        """Learn from every row of the job's data."""
-        raise NotImplementedError
+    def fit(self, model: TextModel) -> TextModel:
+        """Return a model, fitted on what the job says."""
+        return model.fit(
+            self.data,
+            weights=self.weights,
+            condition=self.condition,
+            validation=self.validation,
+            dynamics=self.dynamics,
+            checkpoint=self.checkpoint,
+            watch=self.watch,
+        )
 
 
 MODELS: Registry[type[Any]] = Registry(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.models.neural.batches import epoch_batches, held_out_examples
+from cuecard.models.learner import held_out_examples
+from cuecard.models.neural.batches import epoch_batches
 
 
 def lengths(n: int = 5000) -> np.ndarray:

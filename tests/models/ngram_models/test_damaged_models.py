@@ -87,7 +87,7 @@ def test_a_whole_model_of_choices_is_read(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(load_model(tmp_path).predict_proba(data), model.predict_proba(data))
 
 
-@pytest.mark.parametrize("key", ["state", "history"])
+@pytest.mark.parametrize("key", ["state", "progress"])
 def test_a_checkpoint_that_lacks_something_is_told(tmp_path: Path, key: str) -> None:
     FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)
     found = json.loads((tmp_path / "checkpoint.json").read_text())

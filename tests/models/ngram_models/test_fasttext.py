@@ -17,7 +17,7 @@ from cuecard.models import FastText
 from cuecard.models.examples import Epoch, accuracy, examples_of, training_examples
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
-from cuecard.models.ngram_models.descent import Bags, Descent, loop_arrays
+from cuecard.models.ngram_models.descent import Bags, Descent, DescentSettings, loop_arrays
 from cuecard.models.text_model import Objective
 
 
@@ -165,14 +165,21 @@ def test_heavy_weights_of_the_loss_do_as_well_as_the_sampler() -> None:
     assert right("loss") > max(right("sampler") - 0.02, 0.75)
 
 
+def settings(sampled: bool) -> DescentSettings:
+    return DescentSettings(
+        outputs=3, dimensions=2, epochs=1, learning_rate=0.1, patience=1, sampled=sampled, seed=0
+    )
+
+
 def test_no_step_counts_more_than_four_times_the_mean_and_all_steps_count_the_weight() -> None:
     data = told_by_word(300)
     weights = np.where(np.arange(300) == 7, 900.0, 1.0)
     weights[:5] = 0
     run = Descent(
-        Bags(sparse.csr_matrix((300, 2)), training_examples(data, weights)), np.arange(300), outputs=3,
-        dimensions=2, epochs=1, learning_rate=0.1, patience=1, sampled=False, seed=0,
-    )  # fmt: skip
+        Bags(sparse.csr_matrix((300, 2)), training_examples(data, weights)),
+        np.arange(300),
+        settings(sampled=False),
+    )
     assert run._factors.max() <= 4
     counted = np.bincount(run._order(), weights=run._factors[run._order()], minlength=300)
     np.testing.assert_allclose(counted, weights / weights.mean(), rtol=1e-6)
@@ -184,10 +191,11 @@ def test_groups_are_as_frequent_as_each_other_and_heavy_examples_keep_their_weig
     weights = np.where(np.arange(300) == 7, 100.0, 1.0)
     weights[groups == 2] = 0  # a group that has no weight is not drawn
     run = Descent(
-        Bags(sparse.csr_matrix((300, 2)), training_examples(told_by_word(300), weights)), np.arange(300),
-        outputs=3, dimensions=2, epochs=1, learning_rate=0.1, patience=1, sampled=sampled, seed=0,
-        objective=Objective("group-robust", groups=groups),
-    )  # fmt: skip
+        Bags(sparse.csr_matrix((300, 2)), training_examples(told_by_word(300), weights)),
+        np.arange(300),
+        settings(sampled),
+        Objective("group-robust", groups=groups),
+    )
     drawn = []
     for _ in range(60):
         drawn.append(run._order())

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.data import Examples
 from cuecard.stats.arrays import Floats, Ints
@@ -60,14 +59,6 @@ class ExamplePart:
         if not self.examples.grouped or not len(lengths):
             return lengths
         return np.asarray(np.maximum.reduceat(lengths, self.examples.first_rows[:-1], axis=0))
-
-
-def held_out_examples(n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Return which of n examples are held out for validation: a seeded part that leaves at least two."""
-    held = np.zeros(n, dtype=np.bool_)
-    count = min(round(share * n), max(n - 2, 0))
-    held[np.random.default_rng([seed, 1]).permutation(n)[:count]] = True
-    return held
 
 
 def epoch_batches(

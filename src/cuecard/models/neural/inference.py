@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy.special import softmax
+from torch import Tensor
 
-from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.neural.batches import Batch, Rows, length_order
+from cuecard.models.neural.modules import Reader
 from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import SaliencyMaps, in_table
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Singles
 
 
-def device_for(name: str) -> Any:
+def device_for(name: str) -> torch.device:
     """Return the device of a name; "auto" is a GPU where there is one."""
     if name != "auto":
         try:
@@ -33,32 +32,29 @@ def device_for(name: str) -> Any:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def on_device(batch: Batch, device: Any) -> Batch:
+def on_device(batch: Batch, device: torch.device) -> Batch:
     """Return the batch with all its tensors on a device."""
     if device.type == "cpu":
         return batch
-    return {name: _moved(value, device) for name, value in batch.items()}
-
-
-def _moved(value: Any, device: Any) -> Any:
-    if isinstance(value, list):
-        return [_moved(entry, device) for entry in value]
-    return value.to(device) if isinstance(value, torch.Tensor) else value
+    return {
+        name: [entry.to(device) for entry in value] if isinstance(value, list) else value.to(device)
+        for name, value in batch.items()
+    }
 
 
 def outputs_of(
-    module: Any,
+    module: Reader,
     rows: Rows,
     numbers: Ints,
     *,
     batch_size: int,
-    read: Callable[[Batch], Any] | None = None,
-) -> npt.NDArray[np.float32]:
+    read: Callable[[Batch], Tensor] | None = None,
+) -> Singles:
     """Return one vector per row of the given numbers: the module's outputs, or what `read` makes of a batch."""
     read = read or module
     device = next(module.parameters()).device
     order = length_order(rows.lengths[numbers])
-    outputs: npt.NDArray[np.float32] | None = None
+    outputs: Singles | None = None
     module.eval()
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
@@ -70,7 +66,7 @@ def outputs_of(
     return np.empty((0, 0), dtype=np.float32) if outputs is None else outputs
 
 
-def probabilities(outputs: npt.NDArray[np.float32], starts: Ints | None = None) -> Floats:
+def probabilities(outputs: Singles, starts: Ints | None = None) -> Floats:
     """Return the softmax of every row; or given where examples start, of one output per row within each."""
     margins = outputs.astype(np.float64)
     if starts is not None:
@@ -95,16 +91,18 @@ def memory_for(batch_size: int, checkpoint: Path | None = None) -> Iterator[None
         raise UsageError(f"Out of memory with batches of {batch_size:,} examples: {advice}{kept}.") from error
 
 
-def gradient_saliency(model: Any, data: Instances) -> SaliencyMaps:
+def gradient_saliency(
+    module: Reader, batches: Iterable[tuple[Ints, Batch]], *, grouped: bool
+) -> SaliencyMaps:
     """Return for every token the norm of the gradient of the predicted label's probability, rows summing to 1.
 
     Of data whose rows compete, the gradient of a row's own score: that of a probability within the example is
     the same up to a factor. Marks between and around the texts are no tokens of either.
     """
     numbers, maps = [], []
-    for rows, batch in model.batches(data):
+    for rows, batch in batches:
         numbers.append(rows)
-        maps.append(_batch_maps(model.module_, batch, grouped=data.grouped))
+        maps.append(_batch_maps(module, batch, grouped=grouped))
     if not maps:
         nothing, none = np.zeros((0, 0)), np.zeros(0, np.int64)
         return SaliencyMaps(nothing, nothing, none, none)
@@ -116,7 +114,7 @@ def gradient_saliency(model: Any, data: Instances) -> SaliencyMaps:
     )
 
 
-def _batch_maps(module: Any, batch: Any, *, grouped: bool) -> list[tuple[Floats, npt.NDArray[np.int64]]]:
+def _batch_maps(module: Reader, batch: Batch, *, grouped: bool) -> list[tuple[Floats, Ints]]:
     """Return tables of norms and the numbers of tokens, of premise and hypothesis."""
     norms, segments = [], []
     # Recurrent layers of cuDNN have no gradient outside of training.
@@ -134,7 +132,7 @@ def _batch_maps(module: Any, batch: Any, *, grouped: bool) -> list[tuple[Floats,
     return [in_table(joint, place == side) for side in (PREMISE, HYPOTHESIS)]
 
 
-def _direction(outputs: Any, grouped: bool) -> Any:
+def _direction(outputs: Tensor, grouped: bool) -> Tensor:
     """Return how the predicted label's probability changes with the outputs, up to a factor per row.
 
     d p_c / d z_j is p_c (1 − p_c) for the label c itself and − p_c p_j for others: after division by p_c (1 − p_c)
@@ -150,8 +148,8 @@ def _direction(outputs: Any, grouped: bool) -> Any:
 
 
 def _stacked(
-    parts: list[tuple[Floats, npt.NDArray[np.int64]]],
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+    parts: list[tuple[Floats, Ints]],
+) -> tuple[Floats, Ints]:
     """Return the tables of all batches as one, as wide as the widest."""
     width = max(table.shape[1] for table, _ in parts)
     tables = [np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table, _ in parts]

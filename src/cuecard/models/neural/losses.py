@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from cuecard.models.neural.batches import Batch
+from cuecard.models.neural.modules import Reader
 from cuecard.models.text_model import Objective
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Floats, Ints
 
 
-def answer_table(outputs: Any, sizes: Ints | None) -> Any:
+def answer_table(outputs: Tensor, sizes: Ints | None) -> Tensor:
     """Return rows × labels as they are; rows × 1 where the rows of an example compete as examples × choices.
 
     An example with fewer rows than the largest has choices of no chance.
@@ -29,6 +29,17 @@ def answer_table(outputs: Any, sizes: Ints | None) -> Any:
     return table
 
 
+def losses(outputs: Tensor, sizes: Ints | None, gold: Tensor) -> Tensor:
+    """Return the cross-entropy of every example.
+
+    Args:
+        outputs: rows × labels; or rows × 1 where the rows of an example compete.
+        sizes: in the latter case, how many rows each example has.
+        gold: of every example the column of its label, or the place of its right row.
+    """
+    return functional.cross_entropy(answer_table(outputs, sizes), gold.to(outputs.device), reduction="none")
+
+
 #: What training adds to a module for its time: the mixing layer, and the weights of groups.
 MIXING, GROUP_WEIGHTS = "mixing", "group_weights"
 
@@ -36,7 +47,7 @@ MIXING, GROUP_WEIGHTS = "mixing", "group_weights"
 class TrainedFor:
     """An objective while a module is trained for it: what it adds to the module is taken away at the end."""
 
-    def __init__(self, objective: Objective, module: Any) -> None:
+    def __init__(self, objective: Objective, module: Reader) -> None:
         self.objective, self.module = objective, module
         if objective.kind == "learned-mixin":
             module.add_module(MIXING, nn.Linear(module.last.in_features, 1))
@@ -49,7 +60,7 @@ class TrainedFor:
         self.module._modules.pop(MIXING, None)
         self.module._buffers.pop(GROUP_WEIGHTS, None)
 
-    def losses(self, inputs: Batch, sizes: Ints | None, gold: Any, numbers: Ints) -> Any:
+    def losses(self, inputs: Batch, sizes: Ints | None, gold: Tensor, numbers: Ints) -> Tensor:
         """Return the loss of every example; `numbers` are theirs among all training examples."""
         features = self.module.features(inputs)
         table = functional.log_softmax(answer_table(self.module.last(features), sizes), dim=1)
@@ -67,12 +78,15 @@ class TrainedFor:
             return -torch.where(targets > 0, targets * table, torch.zeros_like(table)).sum(dim=1)
         return self._group_robust(functional.cross_entropy(table, gold, reduction="none"), numbers)
 
-    def _of(self, values: Any, numbers: Ints, table: Any) -> Any:
+    def _of(self, values: Floats | None, numbers: Ints, table: Tensor) -> Tensor:
         """Return the rows of some examples, with as many answers as the batch has."""
+        assert values is not None
         rows = values[numbers][:, : table.shape[1]].astype(np.float32)
         return torch.from_numpy(np.ascontiguousarray(rows)).to(table.device)
 
-    def _mixed(self, table: Any, features: Any, sizes: Ints | None, gold: Any, numbers: Ints) -> Any:
+    def _mixed(
+        self, table: Tensor, features: Tensor, sizes: Ints | None, gold: Tensor, numbers: Ints
+    ) -> Tensor:
         """Clark et al. 2019: the model says how much of the expert is mixed in; a penalty keeps it from saying none."""
         amount = functional.softplus(self.module.mixing(features)).squeeze(1)
         if sizes is not None:
@@ -89,7 +103,7 @@ class TrainedFor:
         loss = functional.cross_entropy(table + mixed, gold, reduction="none")
         return loss + self.objective.strength * entropy
 
-    def _group_robust(self, each: Any, numbers: Ints) -> Any:
+    def _group_robust(self, each: Tensor, numbers: Ints) -> Tensor:
         """Sagawa et al. 2020, algorithm 1: groups of higher loss gain weight, exponentially."""
         assert self.objective.groups is not None
         weights = self.module.group_weights

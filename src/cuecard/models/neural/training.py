@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch.nn import functional
+from torch import Tensor
+from torch.optim import Optimizer
 
 from cuecard.errors import UsageError
 from cuecard.models.examples import Dynamics, Epoch, accuracy, gold_probabilities, recorded_epoch
 from cuecard.models.neural.batches import Batch, ExamplePart, epoch_batches
-from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
-from cuecard.models.neural.losses import TrainedFor, answer_table
+from cuecard.models.neural.losses import TrainedFor, losses
+from cuecard.models.neural.modules import Reader
+from cuecard.models.saved import Arrays, Checkpoint, under
 from cuecard.models.text_model import Step, Watch, Weighting
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, Singles
+
+#: The state of a module or of an optimiser, by name.
+Tensors = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,19 @@ class TrainingSettings:
     clip: float
     seed: int
     checkpoint_every: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Examples to learn from and to validate on, and those whose dynamics are recorded.
+
+    `held_out` says which examples of the first recorded part are not learned from; those of others never are.
+    """
+
+    part: ExamplePart
+    validation: ExamplePart | None = None
+    recorded: tuple[ExamplePart, ...] = ()
+    held_out: Bools | None = None
 
 
 @dataclass
@@ -59,34 +75,25 @@ class Training:
 
     def __init__(
         self,
-        module: Any,
-        optimiser: Any,
-        part: ExamplePart,
-        recipe: TrainingSettings,
+        module: Reader,
+        optimiser: Optimizer,
+        settings: TrainingSettings,
+        data: TrainingData,
         *,
-        validation: ExamplePart | None = None,
-        recorded: Sequence[ExamplePart] = (),
-        held_out: npt.NDArray[np.bool_] | None = None,
         checkpoint: Checkpoint | None = None,
         watch: Watch | None = None,
-        trained_for: TrainedFor | None = None,
     ) -> None:
-        """Prepare a run on `part`, judged on `validation`, with the dynamics of `recorded`.
-
-        `held_out` says which examples of the first recorded part are not learned from; those of others never are.
-        `trained_for` is a loss other than cross-entropy.
-        """
-        self.module, self.optimiser, self.part, self.recipe = module, optimiser, part, recipe
-        self.validation, self.recorded, self.held_out = validation, recorded, held_out
-        self.checkpoint, self.watch, self.trained_for = checkpoint, watch, trained_for
+        self.module, self.optimiser, self.settings, self.data = module, optimiser, settings, data
+        self.checkpoint, self.watch = checkpoint, watch
         self.progress = RunPosition(
-            batch_size=recipe.batch_size, learning_rate=optimiser.param_groups[0]["lr"]
+            batch_size=settings.batch_size, learning_rate=optimiser.param_groups[0]["lr"]
         )
         self.device = next(module.parameters()).device
-        self._best: dict[str, Any] = {}
-        self._gold: list[npt.NDArray[np.float32]] = []
-        self._correct: list[npt.NDArray[np.bool_]] = []
-        self._lengths = part.lengths()
+        self._trained_for: TrainedFor | None = None
+        self._best: Tensors = {}
+        self._gold: list[Singles] = []
+        self._correct: list[Bools] = []
+        self._lengths = data.part.lengths()
 
     @property
     def history(self) -> tuple[Epoch, ...]:
@@ -96,45 +103,51 @@ class Training:
     @property
     def dynamics(self) -> Dynamics | None:
         """What was recorded after every epoch, if anything was to be."""
-        if not self.recorded:
+        if not self.data.recorded:
             return None
-        sizes = [len(part.examples) for part in self.recorded]
+        sizes = [len(part.examples) for part in self.data.recorded]
         n = sum(sizes)
         held = np.arange(n) >= sizes[0]
-        if self.held_out is not None:
-            held[: sizes[0]] = self.held_out
+        if self.data.held_out is not None:
+            held[: sizes[0]] = self.data.held_out
         gold = np.array(self._gold, dtype=np.float32).reshape(-1, n)
         return Dynamics(gold, np.array(self._correct, dtype=np.bool_).reshape(-1, n), held)
 
-    def run(self) -> None:
-        """Train to the end, from where the checkpoint is; leaves the module with the best epoch's weights."""
+    def run(self, trained_for: TrainedFor | None = None) -> None:
+        """Train to the end, from where the checkpoint is; leaves the module with the best epoch's weights.
+
+        `trained_for` is a loss other than cross-entropy.
+        """
+        self._trained_for = trained_for
         self.resume()
-        with memory_for(self.recipe.batch_size, self.checkpoint.folder if self.checkpoint else None):
-            while self.progress.epoch < self.recipe.epochs and not self._no_longer_better:
+        with memory_for(self.settings.batch_size, self.checkpoint.folder if self.checkpoint else None):
+            while self.progress.epoch < self.settings.epochs and not self._no_longer_better:
                 self._run_epoch()
         if self._best:
             self.module.load_state_dict(self._best)
+        if trained_for is not None:
+            trained_for.detach()
 
     @property
     def _no_longer_better(self) -> bool:
-        return self.validation is not None and self.progress.not_better >= self.recipe.patience
+        return self.data.validation is not None and self.progress.not_better >= self.settings.patience
 
     def _run_epoch(self) -> None:
-        progress, recipe = self.progress, self.recipe
+        progress, settings = self.progress, self.settings
         began = time.perf_counter() - progress.seconds
         batches = epoch_batches(
             self._lengths,
-            recipe.batch_size,
-            seed=recipe.seed,
+            settings.batch_size,
+            seed=settings.seed,
             epoch=progress.epoch,
-            chances=self.part.examples.example_weights if recipe.weighting == "sampler" else None,
+            chances=self.data.part.examples.example_weights if settings.weighting == "sampler" else None,
         )
         self.module.train()
         for batch in batches[progress.batch :]:
             progress.loss_sum += self._step(batch)
             progress.batch += 1
             progress.seconds = time.perf_counter() - began
-            if recipe.checkpoint_every and progress.batch % recipe.checkpoint_every == 0:
+            if settings.checkpoint_every and progress.batch % settings.checkpoint_every == 0:
                 self._save()
             self._report(len(batches), progress.loss_sum / progress.batch)
         self._finish_epoch(progress.loss_sum / len(batches), began)
@@ -143,11 +156,13 @@ class Training:
 
     def _step(self, batch: Ints) -> float:
         """Learn from one batch; return its mean loss."""
-        examples = self.part.examples
-        inputs = on_device(self.part.rows.collate(self.part.numbers[examples.rows(batch)]), self.device)
+        examples = self.data.part.examples
+        inputs = on_device(
+            self.data.part.rows.collate(self.data.part.numbers[examples.rows(batch)]), self.device
+        )
         self.optimiser.zero_grad(set_to_none=True)
         each = self._losses(inputs, batch)
-        if self.recipe.weighting == "loss":
+        if self.settings.weighting == "loss":
             each = each * torch.from_numpy(examples.example_weights[batch].astype(np.float32)).to(self.device)
         loss = each.mean()
         value = loss.item()
@@ -157,40 +172,45 @@ class Training:
                 f"than {self.progress.learning_rate:g}."
             )
         loss.backward()
-        if self.recipe.clip:
-            torch.nn.utils.clip_grad_norm_(self.module.parameters(), self.recipe.clip)
+        if self.settings.clip:
+            torch.nn.utils.clip_grad_norm_(self.module.parameters(), self.settings.clip)
         self.optimiser.step()
         return float(value)
 
-    def _losses(self, inputs: Batch, batch: Ints) -> Any:
-        examples, sizes = self.part.examples, self._sizes(batch)
+    def _losses(self, inputs: Batch, batch: Ints) -> Tensor:
+        examples, sizes = self.data.part.examples, self._sizes(batch)
         gold = torch.from_numpy(examples.gold[batch])
-        if self.trained_for is None:
+        if self._trained_for is None:
             return losses(self.module(inputs), sizes, gold)
         numbers = batch if examples.chosen is None else examples.chosen[batch]
-        return self.trained_for.losses(inputs, sizes, gold, numbers)
+        return self._trained_for.losses(inputs, sizes, gold, numbers)
 
     def _sizes(self, batch: Ints) -> Ints | None:
-        starts = self.part.examples.first_rows
-        return starts[batch + 1] - starts[batch] if self.part.examples.grouped else None
+        starts = self.data.part.examples.first_rows
+        return starts[batch + 1] - starts[batch] if self.data.part.examples.grouped else None
 
     def _finish_epoch(self, loss: float, began: float) -> None:
         """Judge the epoch: keep the best state, decay the learning rate, record the dynamics."""
         progress, rate = self.progress, self.progress.learning_rate
         share, cost = None, None
-        if self.validation is not None:
-            share, cost = self._validate(self.validation)
+        if self.data.validation is not None:
+            share, cost = self._validate(self.data.validation)
             better = (-share, cost) < (-progress.best_accuracy, progress.best_loss)
             if better:
                 progress.best_accuracy, progress.best_loss = share, cost
                 progress.best_epoch, progress.not_better = progress.epoch + 1, 0
-                self._best = kept("", self.module.state_dict())
+                self._best = {
+                    name: value.detach().to("cpu", copy=True)
+                    for name, value in self.module.state_dict().items()
+                }
             else:
                 progress.not_better += 1
-                progress.learning_rate *= self.recipe.decay
+                progress.learning_rate *= self.settings.decay
                 self._set_learning_rate()
-        if self.recorded:
-            gold, correct = recorded_epoch([(self._chances(part), part.examples) for part in self.recorded])
+        if self.data.recorded:
+            gold, correct = recorded_epoch(
+                [(self._chances(part), part.examples) for part in self.data.recorded]
+            )
             self._gold.append(gold)
             self._correct.append(correct)
         seconds = time.perf_counter() - began
@@ -208,8 +228,8 @@ class Training:
         loss = float(-(np.log(gold) * weights).sum() / weights.sum()) if weights.any() else 0.0
         return accuracy(chances, examples), loss
 
-    def _chances(self, part: ExamplePart) -> npt.NDArray[np.float64]:
-        outputs = outputs_of(self.module, part.rows, part.numbers, batch_size=4 * self.recipe.batch_size)
+    def _chances(self, part: ExamplePart) -> Floats:
+        outputs = outputs_of(self.module, part.rows, part.numbers, batch_size=4 * self.settings.batch_size)
         return probabilities(outputs, part.examples.first_rows if part.examples.grouped else None)
 
     def _set_learning_rate(self) -> None:
@@ -219,7 +239,7 @@ class Training:
     def _report(self, batches: int, loss: float) -> None:
         if self.watch is None:
             return
-        progress, epochs = self.progress, self.recipe.epochs
+        progress, epochs = self.progress, self.settings.epochs
         last = progress.history[-1]["validation_accuracy"] if progress.history else None
         done = progress.epoch * batches + progress.batch
         epoch = min(progress.epoch + (progress.batch > 0), epochs)
@@ -230,23 +250,32 @@ class Training:
         saved = self.checkpoint.read() if self.checkpoint else None
         if saved is None:
             return
-        tensors, progress = saved
+        arrays, progress = saved
         self.progress = RunPosition(**progress)
         self._change_batch_size()
-        self.module.load_state_dict(under("model.", tensors))
-        self._best = under("best.", tensors)
-        restore_optimiser(self.optimiser, under("optimiser.", tensors))
+        self.module.load_state_dict(as_tensors(under("model.", arrays)))
+        self._best = as_tensors(under("best.", arrays))
+        self._restore_optimiser(as_tensors(under("optimiser.", arrays)))
         self._set_learning_rate()
-        if self.recorded:
-            self._gold = list(tensors["dynamics.probability"].numpy())
-            self._correct = list(tensors["dynamics.correct"].numpy())
-        torch.set_rng_state(tensors["random.cpu"])
+        if self.data.recorded:
+            self._gold = list(arrays["dynamics.probability"])
+            self._correct = list(arrays["dynamics.correct"])
+        torch.set_rng_state(torch.from_numpy(arrays["random.cpu"]))
         if self.device.type == "cuda":
-            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+            torch.cuda.set_rng_state(torch.from_numpy(arrays["random.cuda"]), self.device)
+
+    def _restore_optimiser(self, tensors: Tensors) -> None:
+        """Give the optimiser its state: parameter number, a dot, the entry's name."""
+        state: dict[int, Tensors] = {}
+        for key, value in tensors.items():
+            number, name = key.split(".", 1)
+            state.setdefault(int(number), {})[name] = value
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
 
     def _change_batch_size(self) -> None:
         """Continue at the same share of the epoch if batches have another size now, as after running out of memory."""
-        progress, size = self.progress, self.recipe.batch_size
+        progress, size = self.progress, self.settings.batch_size
         if progress.batch and progress.batch_size != size:
             batch = progress.batch * progress.batch_size // size
             progress.loss_sum *= batch / progress.batch
@@ -256,27 +285,32 @@ class Training:
     def _save(self) -> None:
         if self.checkpoint is None:
             return
-        tensors = {
-            **kept("model.", self.module.state_dict()),
-            **kept("best.", self._best),
-            **kept("optimiser.", optimiser_tensors(self.optimiser)),
-            "random.cpu": torch.get_rng_state(),
+        optimiser = {
+            f"{number}.{name}": torch.as_tensor(value)
+            for number, entries in self.optimiser.state_dict()["state"].items()
+            for name, value in entries.items()
+        }
+        arrays = {
+            **as_arrays("model.", self.module.state_dict()),
+            **as_arrays("best.", self._best),
+            **as_arrays("optimiser.", optimiser),
+            "random.cpu": torch.get_rng_state().numpy(),
         }
         if self.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
+            arrays["random.cuda"] = torch.cuda.get_rng_state(self.device).numpy()
         dynamics = self.dynamics
         if dynamics is not None:
-            tensors["dynamics.probability"] = torch.from_numpy(dynamics.probability)
-            tensors["dynamics.correct"] = torch.from_numpy(dynamics.correct)
-        self.checkpoint.write(tensors, asdict(self.progress))
+            arrays |= {"dynamics.probability": dynamics.probability, "dynamics.correct": dynamics.correct}
+        progress = self.progress
+        name = f"{progress.epoch}-{progress.batch}-{progress.batch_size}"
+        self.checkpoint.write(name, arrays, asdict(progress))
 
 
-def losses(outputs: Any, sizes: Ints | None, gold: Any) -> Any:
-    """Return the cross-entropy of every example.
+def as_arrays(prefix: str, tensors: Tensors) -> Arrays:
+    """Return tensors as arrays under a prefix."""
+    return {f"{prefix}{name}": value.detach().cpu().numpy() for name, value in tensors.items()}
 
-    Args:
-        outputs: rows × labels; or rows × 1 where the rows of an example compete.
-        sizes: in the latter case, how many rows each example has.
-        gold: of every example the column of its label, or the place of its right row.
-    """
-    return functional.cross_entropy(answer_table(outputs, sizes), gold.to(outputs.device), reduction="none")
+
+def as_tensors(arrays: Arrays) -> Tensors:
+    """Return arrays as tensors."""
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}

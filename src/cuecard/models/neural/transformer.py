@@ -6,10 +6,9 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Examples, Instances
@@ -24,14 +23,23 @@ from cuecard.models.huggingface import (
     read_tokenizer,
     require_transformers,
 )
-from cuecard.models.neural.batches import Batch, Rows, held_out_examples
+from cuecard.models.learner import held_out_examples
+from cuecard.models.neural.batches import Batch, Rows
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.word_rows import HYPOTHESIS, NEITHER, PREMISE
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.saved import read_json
 from cuecard.models.text_model import FitJob, Step, Watch, visible
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.writing import write_json
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+    from torch import Tensor
+    from torch.optim import Optimizer
+    from transformers import PreTrainedTokenizerFast
+
+    from cuecard.models.neural.modules import Reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +53,7 @@ class PieceRows:
         typed: whether the model is told which text a piece is of.
     """
 
-    encodings: list[Any]
+    encodings: list[Encoding]
     segments: list[list[int]]
     padding: int
     typed: bool
@@ -55,7 +63,7 @@ class PieceRows:
         cls,
         premise: pl.Series | None,
         hypothesis: pl.Series | None,
-        tokenizer: Any,
+        tokenizer: PreTrainedTokenizerFast,
         most_tokens: int,
         *,
         keep_end: bool = False,
@@ -99,7 +107,7 @@ class PieceRows:
         batch["segments"] = [torch.from_numpy(segments)]
         return batch
 
-    def _padded(self, rows: Ints, inside: npt.NDArray[np.bool_], name: str, filling: int) -> Any:
+    def _padded(self, rows: Ints, inside: Bools, name: str, filling: int) -> Tensor:
         import torch
 
         table = np.full(inside.shape, filling, dtype=np.int64)
@@ -113,8 +121,8 @@ class PieceRows:
 
 
 def _with_ends(
-    premises: list[str], hypotheses: list[str], tokenizer: Any, longest: int
-) -> tuple[list[Any], list[list[int]]]:
+    premises: list[str], hypotheses: list[str], tokenizer: PreTrainedTokenizerFast, longest: int
+) -> tuple[list[Encoding], list[list[int]]]:
     """Return pairs that fit, and the text of every piece: premises cut from the beginning, the longer text first."""
     room = max(longest - tokenizer.num_special_tokens_to_add(pair=True), 0)
     parts = [tokenizer(texts, add_special_tokens=False).encodings for texts in (premises, hypotheses)]
@@ -198,7 +206,7 @@ class Transformer(NeuralModel):
         The other text is read alone, not beside an empty one, and the vector is that of the layer below the last one
         before its non-linearity.
         """
-        module = self._fitted(data)
+        module = self._module(data)
         alone = copy(self)
         alone.condition_ = "hypothesis" if (data.table["premise"] == "").all() else "premise"
         return alone._read(data, module.before_activation).astype(np.float64)
@@ -206,12 +214,6 @@ class Transformer(NeuralModel):
     def outside(self) -> dict[str, str]:
         """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""
         return {"checkpoint": checkpoint_digest(checkpoint_folder(self.pretrained))}
-
-    def _identity(
-        self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
-    ) -> dict[str, Any]:
-        """Return what a checkpoint must agree with: also the weights that it began with."""
-        return {**super()._identity(data, examples, validation, dynamics), **self.outside()}
 
     def learn_reading(self, data: Instances) -> None:
         """Read the checkpoint's tokenizer and configuration."""
@@ -232,7 +234,7 @@ class Transformer(NeuralModel):
         )
         return premise, hypothesis
 
-    def build(self, outputs: int) -> Any:
+    def build(self, outputs: int) -> Reader:
         """Return the checkpoint's kind of classifier with random weights."""
         import torch
         from transformers import AutoModelForSequenceClassification
@@ -240,7 +242,7 @@ class Transformer(NeuralModel):
         from cuecard.models.neural.modules import TransformerReader
 
         self._config.num_labels = outputs
-        if not self._grouped:
+        if not self.grouped:
             self._config.id2label = dict(enumerate(self.labels_))
             self._config.label2id = {label: i for i, label in enumerate(self.labels_)}
         self._config.dtype = torch.float32  # never less: bfloat16 is slower than nothing on most processors
@@ -251,7 +253,7 @@ class Transformer(NeuralModel):
             raise InputError(f"{self.pretrained}: not a model that can classify ({error}).") from None
         return TransformerReader(model.float())
 
-    def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
+    def initialise(self, module: Reader, rows: Rows, examples: Examples) -> None:
         """Begin with the checkpoint's weights; a last layer for other labels is initialised at random."""
         from transformers import AutoModelForSequenceClassification
 
@@ -266,7 +268,7 @@ class Transformer(NeuralModel):
             )
         module.load_state_dict(pretrained.float().state_dict())
 
-    def optimiser(self, module: Any) -> Any:
+    def optimiser(self, module: Reader) -> Optimizer:
         """Return Adam."""
         import torch
 
@@ -305,7 +307,7 @@ class Transformer(NeuralModel):
                 "too few to hold one out: set it, such as learning_rate=1e-5."
             )
         self.condition_ = job.condition
-        key = self._identity(data, training_examples(data, job.weights), validation, dynamics=False)
+        key = self.identity(replace(job, dynamics=False), training_examples(data, job.weights))
         if file is not None and file.is_file():
             earlier = read_json(file)
             tried = earlier["tried"] if earlier.get("key") == key else []
@@ -318,16 +320,20 @@ class Transformer(NeuralModel):
                 validation=validation,
                 watch=_in_search(job.watch, number),
             )
-            best = min(model.history_, key=lambda epoch: epoch.validation_loss)
+            best = min(model.history_, key=lambda epoch: epoch.validation_loss or 0.0)
             tried.append(
-                {"learning_rate": rate, "accuracy": best.validation_accuracy, "loss": best.validation_loss}
+                {
+                    "learning_rate": rate,
+                    "accuracy": best.validation_accuracy or 0.0,
+                    "loss": best.validation_loss or 0.0,
+                }
             )
             if file is not None:
                 write_json(file, {"key": key, "tried": tried})
         return tuple(tried)
 
 
-def _drawn(codes: npt.NDArray[np.int64], n: int, wanted: int, seed: int) -> npt.NDArray[np.bool_]:
+def _drawn(codes: Ints, n: int, wanted: int, seed: int) -> Bools:
     """Return which rows belong to a seeded sample of the examples."""
     chosen = np.zeros(n, np.bool_)
     chosen[np.random.default_rng([seed, 3]).permutation(n)[: wanted or n]] = True

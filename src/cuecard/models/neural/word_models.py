@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, cast, get_args
 
 import numpy as np
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
+from cuecard.models.learner import check_parameters
 from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.word_rows import Vocabulary, WordRows, cut
-from cuecard.models.neural.word_vectors import check_width, file_digest, filed_vectors
+from cuecard.models.neural.word_vectors import check_width, filed_vectors, vectors_digest
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import Weighting, visible
 from cuecard.text import Tokens, encoded_texts, language_of, suggested_tokeniser
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+    from cuecard.models.neural.modules import Reader, WordSizes
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
 FirstVectors = Literal["cbow", "random"]
@@ -56,9 +62,7 @@ class WordModel(NeuralModel):
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
         super().__post_init__()
-        for parameter in ("dimensions", "hidden", "min_count", "most_words"):
-            if getattr(self, parameter) < 1:
-                raise UsageError(f"{parameter} must be at least 1, not {getattr(self, parameter)}.")
+        check_parameters(self, "dimensions", "hidden", "min_count", "most_words")
         if not 0 <= self.dropout < 1:
             raise UsageError(f"dropout must be at least 0 and below 1, not {self.dropout}.")
         if self.first_vectors not in get_args(FirstVectors):
@@ -113,7 +117,7 @@ class WordModel(NeuralModel):
         tokens = cut(texts, self.most_words, keep_end=keep_end)
         return [tokens.words(i) for i in range(n)]
 
-    def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
+    def initialise(self, module: Reader, rows: Rows, examples: Examples) -> None:
         """Begin with the word vectors of a file, or those learned from the weighted texts."""
         if self.first_vectors == "random" and self.vectors is None:
             return
@@ -132,13 +136,7 @@ class WordModel(NeuralModel):
 
     def outside(self) -> dict[str, str]:
         """Return a hash of the file of word vectors: the same path may hold others tomorrow."""
-        return {} if self.vectors is None else {"vectors": file_digest(self.vectors)}
-
-    def _identity(
-        self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
-    ) -> dict[str, Any]:
-        """Return what a checkpoint must agree with: also the vectors that it began with."""
-        return {**super()._identity(data, examples, validation, dynamics), **self.outside()}
+        return {} if self.vectors is None else {"vectors": vectors_digest(self.vectors)}
 
     def save_reading(self, folder: Path) -> None:
         """Write the vocabulary."""
@@ -148,14 +146,10 @@ class WordModel(NeuralModel):
         """Read the vocabulary."""
         self.vocabulary_ = Vocabulary.load(folder)
 
-    def _sizes(self, outputs: int) -> dict[str, Any]:
-        return {
-            "words": len(self.vocabulary),
-            "dimensions": self.dimensions,
-            "hidden": self.hidden,
-            "dropout": self.dropout,
-            "outputs": outputs,
-        }
+    def _sizes(self, outputs: int) -> WordSizes:
+        from cuecard.models.neural.modules import WordSizes
+
+        return WordSizes(len(self.vocabulary), self.dimensions, self.hidden, self.dropout, outputs)
 
 
 @dataclass
@@ -170,11 +164,11 @@ class BiLSTM(WordModel):
     name: ClassVar[str] = "bilstm"
     joined: ClassVar[bool] = True
 
-    def build(self, outputs: int) -> Any:
+    def build(self, outputs: int) -> Reader:
         """Return the module."""
         from cuecard.models.neural.modules import BiLSTMReader
 
-        return BiLSTMReader(**self._sizes(outputs))
+        return BiLSTMReader(self._sizes(outputs))
 
 
 @dataclass
@@ -215,16 +209,14 @@ class SiameseLSTM(WordModel):
         if self.layers < 1:
             raise UsageError(f"layers must be at least 1, not {self.layers}.")
 
-    def build(self, outputs: int) -> Any:
+    def build(self, outputs: int) -> Reader:
         """Return the module."""
         from cuecard.models.neural.modules import SiameseReader
 
         dot = self.comparison == "dot"
-        return SiameseReader(
-            **self._sizes(outputs), fixed_words=self.fixed_words, dot=dot, layers=self.layers
-        )
+        return SiameseReader(self._sizes(outputs), fixed_words=self.fixed_words, dot=dot, layers=self.layers)
 
-    def optimiser(self, module: Any) -> Any:
+    def optimiser(self, module: Reader) -> Optimizer:
         """Return RMSProp."""
         import torch
 
@@ -257,8 +249,8 @@ class ESIM(WordModel):
 
     name: ClassVar[str] = "esim"
 
-    def build(self, outputs: int) -> Any:
+    def build(self, outputs: int) -> Reader:
         """Return the module."""
         from cuecard.models.neural.modules import ESIMReader
 
-        return ESIMReader(**self._sizes(outputs))
+        return ESIMReader(self._sizes(outputs))

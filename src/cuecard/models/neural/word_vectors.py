@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
 from cuecard.models.neural.word_rows import FIRST_WORD, PADDING, UNKNOWN, Vocabulary
 from cuecard.models.neural.words import _kernels
+from cuecard.models.saved import file_digest
+from cuecard.stats.arrays import Floats, Singles
 from cuecard.text import Tokens
 
 EPOCHS = 5
@@ -28,8 +28,8 @@ _DRAWS = 1 << 20
 
 
 def cbow_vectors(
-    texts: Sequence[Tokens], weights: npt.NDArray[np.float64], n_words: int, dimensions: int, *, seed: int
-) -> npt.NDArray[np.float32]:
+    texts: Sequence[Tokens], weights: Floats, n_words: int, dimensions: int, *, seed: int
+) -> Singles:
     """Return vectors of all word numbers, learned from weighted texts; those of no word are zero.
 
     A text is drawn as often as its weight says (with replacement, where weights differ): an epoch of weighted
@@ -85,9 +85,7 @@ def cbow_vectors(
 SPREAD = 0.1
 
 
-def filed_vectors(
-    path: str, vocabulary: Vocabulary, dimensions: int, *, seed: int
-) -> npt.NDArray[np.float32]:
+def filed_vectors(path: str, vocabulary: Vocabulary, dimensions: int, *, seed: int) -> Singles:
     """Return a vector for every number of the vocabulary: the file's, or a random one where it lacks the word.
 
     A first line of two numbers, the header of word2vec's text format, is passed over.
@@ -110,17 +108,13 @@ def check_width(path: str, dimensions: int) -> None:
     raise InputError(f"{path} holds no word vectors: each line is a word and its numbers, between spaces.")
 
 
-def file_digest(path: str) -> str:
+def vectors_digest(path: str) -> str:
     """Return a hash of the file's content."""
-    digest = blake2b(digest_size=16)
     try:
         check_regular(Path(path), rows=False)
-        with Path(path).open("rb") as file:
-            while part := file.read(1 << 20):
-                digest.update(part)
+        return file_digest(Path(path))
     except OSError as error:
         raise _unreadable(path, error) from None
-    return digest.hexdigest()
 
 
 def _lines(path: str, dimensions: int = -1) -> Iterator[tuple[int, tuple[str, list[str]]]]:
@@ -139,7 +133,7 @@ def _lines(path: str, dimensions: int = -1) -> Iterator[tuple[int, tuple[str, li
         raise _unreadable(path, error) from None
 
 
-def _vector(path: str, line: int, values: list[str], dimensions: int) -> npt.NDArray[np.float32]:
+def _vector(path: str, line: int, values: list[str], dimensions: int) -> Singles:
     if len(values) != dimensions:
         raise InputError(
             f"{path}, line {line}: the vector has {len(values)} numbers, expected {dimensions}; write --set "

@@ -19,10 +19,9 @@ from cuecard.errors import UsageError
 from cuecard.models.examples import Dynamics, Epoch, accuracy, gold_probabilities, recorded_epoch
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
-from cuecard.models.ngram_models.run_state import RunState
-from cuecard.models.saved import expected
+from cuecard.models.saved import Arrays, Checkpoint, expected
 from cuecard.models.text_model import Objective, Step, Watch
-from cuecard.stats.arrays import Floats, Ints, Singles
+from cuecard.stats.arrays import Bools, Floats, Ints, Singles
 
 #: Vectors of features, of outputs, the bias, and what an objective learns aside.
 Vectors = tuple[Singles, ...]
@@ -56,27 +55,29 @@ class Bags:
         return Bags(self.features[own.rows(chosen)], examples)
 
 
+@dataclass(frozen=True)
+class DescentSettings:
+    """How to descend: fields of `FastText` of the same names, and how many margins a row has."""
+
+    outputs: int
+    dimensions: int
+    epochs: int
+    learning_rate: float
+    patience: int
+    sampled: bool
+    seed: int
+
+
 class Descent:
     """A run: what is learned, from what, and how far it is."""
 
     def __init__(
-        self,
-        bags: Bags,
-        learned: Ints,
-        *,
-        outputs: int,
-        dimensions: int,
-        epochs: int,
-        learning_rate: float,
-        patience: int,
-        sampled: bool,
-        seed: int,
-        objective: Objective | None = None,
+        self, bags: Bags, learned: Ints, settings: DescentSettings, objective: Objective | None = None
     ) -> None:
         """Prepare a run on the examples `learned`, drawn by their weights where `sampled`."""
+        outputs, dimensions, seed = settings.outputs, settings.dimensions, settings.seed
         self.bags, self.examples, self.learned = bags, bags.examples, learned
-        self.epochs, self.learning_rate, self.patience = epochs, learning_rate, patience
-        self.sampled, self.seed = sampled, seed
+        self.settings = settings
         width = outputs if not self.examples.grouped else 0
         self._objective = Loops.of(objective, width)
         first = (
@@ -93,17 +94,17 @@ class Descent:
         self.history: list[Epoch] = []
         self._recorded: Sequence[Bags] = ()
         self._gold: list[Singles] = []
-        self._correct: list[npt.NDArray[np.bool_]] = []
+        self._correct: list[Bools] = []
         weights = self.examples.example_weights
         # Where the whole weight fell to examples that are held out, the others count alike.
         self._weights = weights / weights[learned].mean() if weights[learned].any() else np.ones(len(weights))
-        loads = np.ones(len(weights)) if sampled else self._weights
+        loads = np.ones(len(weights)) if settings.sampled else self._weights
         self._visits = np.ceil(loads / HEAVIEST).astype(np.int64)
         self._factors = (loads / np.maximum(self._visits, 1)).astype(np.float32)
         self._visited = np.repeat(learned, self._visits[learned])
 
     def run(
-        self, judged: Bags | None, *, record: Sequence[Bags], state: RunState | None, watch: Watch | None
+        self, judged: Bags | None, *, record: Sequence[Bags], state: Checkpoint | None, watch: Watch | None
     ) -> None:
         """Learn to the end, from where the state on disk is; `best` is then what to keep.
 
@@ -112,7 +113,7 @@ class Descent:
         self._recorded = record
         if state is not None:
             self._restore(state)
-        while len(self.history) < self.epochs and not self._no_longer_better:
+        while len(self.history) < self.settings.epochs and not self._no_longer_better:
             began = time.perf_counter()
             loss = self._epoch(watch)
             validation = (None, None) if judged is None else self._judge(judged)
@@ -144,9 +145,9 @@ class Descent:
     def _no_longer_better(self) -> bool:
         if not self.history or self.history[-1].validation_accuracy is None:
             return False
-        return len(self.history) - self._best_epoch >= self.patience
+        return len(self.history) - self._best_epoch >= self.settings.patience
 
-    def dynamics(self, held_out: npt.NDArray[np.bool_]) -> Dynamics:
+    def dynamics(self, held_out: Bools) -> Dynamics:
         """Return what was recorded after every epoch; `held_out` is of the examples given to learn from."""
         others = sum(len(bags.examples) for bags in self._recorded[1:])
         held = np.concatenate([held_out, np.ones(others, np.bool_)])
@@ -154,11 +155,11 @@ class Descent:
 
     def _order(self) -> Ints:
         """Return the examples of the epoch under way, a function of seed and epoch alone."""
-        generator = np.random.default_rng([self.seed, 2, len(self.history)])
+        generator = np.random.default_rng([self.settings.seed, 2, len(self.history)])
         groups = self._objective.groups
-        if not self.sampled and not len(groups):
+        if not self.settings.sampled and not len(groups):
             return self._visited[generator.permutation(len(self._visited))]
-        chances = (self._weights if self.sampled else self._visits)[self.learned].astype(np.float64)
+        chances = (self._weights if self.settings.sampled else self._visits)[self.learned].astype(np.float64)
         if len(groups):  # every group that has weight as often as any other
             own = groups[self.learned]
             totals = np.bincount(own, weights=chances)[own]
@@ -169,15 +170,15 @@ class Descent:
     def _epoch(self, watch: Watch | None) -> float:
         """Learn from every example in proportion to its weight; return the mean loss."""
         order = self._order()
-        decay, loss = self.learning_rate / (self.epochs * len(order)), 0.0
+        decay, loss = self.settings.learning_rate / (self.settings.epochs * len(order)), 0.0
         before = done = len(self.history) * len(order)
         for part in _parts(order, REPORTS if watch is not None else 1):
-            loss += self._learn(part, self.learning_rate - decay * done, decay)
+            loss += self._learn(part, self.settings.learning_rate - decay * done, decay)
             done += len(part)
             if not math.isfinite(loss):
                 raise UsageError(
                     f"The loss is no longer a number in epoch {len(self.history) + 1}: "
-                    f"try a smaller learning_rate than {self.learning_rate:g}."
+                    f"try a smaller learning_rate than {self.settings.learning_rate:g}."
                 )
             if watch is not None:
                 so_far = (done - before) * len(self.learned) / len(order)
@@ -210,10 +211,10 @@ class Descent:
 
     def _report(self, watch: Watch, epoch: int, done: int, loss: float) -> None:
         last = self.history[-1].validation_accuracy if self.history else None
-        watch(Step(epoch, self.epochs, done, self.epochs * len(self._visited), loss, last))
+        watch(Step(epoch, self.settings.epochs, done, self.settings.epochs * len(self._visited), loss, last))
 
-    def _keep(self, state: RunState) -> None:
-        arrays: dict[str, npt.NDArray[Any]] = {}
+    def _keep(self, state: Checkpoint) -> None:
+        arrays: Arrays = {}
         for name, vectors in (("now", self.now), ("best", self.best)):
             arrays |= {f"{name}.{i}": array for i, array in enumerate(vectors)}
         if self._gold:
@@ -221,24 +222,25 @@ class Descent:
                 "dynamics.probability": np.array(self._gold),
                 "dynamics.correct": np.array(self._correct),
             }
-        state.write(arrays, [asdict(epoch) for epoch in self.history])
+        history = [asdict(epoch) for epoch in self.history]
+        state.write(str(len(history)), arrays, {"history": history})
 
-    def _restore(self, state: RunState) -> None:
+    def _restore(self, state: Checkpoint) -> None:
         saved = state.read()
         if saved is None:
             return
-        arrays, history = saved
+        arrays, progress = saved
         try:
-            self.history = [Epoch(**epoch) for epoch in history]
+            self.history = [Epoch(**epoch) for epoch in progress["history"]]
             self.now, self.best = self._like_now(arrays, "now"), self._like_now(arrays, "best")
             if "dynamics.probability" in arrays:
-                shape = len(history), sum(len(bags.examples) for bags in self._recorded)
+                shape = len(self.history), sum(len(bags.examples) for bags in self._recorded)
                 self._gold = list(expected(arrays, "dynamics.probability", np.float32, *shape))
                 self._correct = list(expected(arrays, "dynamics.correct", np.bool_, *shape))
         except (KeyError, TypeError, ValueError) as error:
             raise state.damaged(error) from None
 
-    def _like_now(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> Vectors:
+    def _like_now(self, arrays: Arrays, name: str) -> Vectors:
         """Return the vectors kept under a name; the loops trust that they have the shapes of this run's."""
         return tuple(
             expected(arrays, f"{name}.{i}", array.dtype, *array.shape) for i, array in enumerate(self.now)

@@ -8,20 +8,17 @@ from pathlib import Path
 from typing import ClassVar, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.data import Examples, Instances
-from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Epoch, examples_of, training_examples
+from cuecard.data import Instances
+from cuecard.models.examples import Epoch, training_examples
+from cuecard.models.learner import check_parameters, held_out_examples
 from cuecard.models.linear.input_features import FeatureBlocks, InputRows, Reading, State, WordBlock
-from cuecard.models.neural.batches import held_out_examples
-from cuecard.models.ngram_models.descent import Bags, Descent
+from cuecard.models.ngram_models.descent import Bags, Descent, DescentSettings
 from cuecard.models.ngram_models.model import NGramModel
-from cuecard.models.ngram_models.run_state import RunState
-from cuecard.models.saved import expected
+from cuecard.models.saved import Arrays, Checkpoint, expected
 from cuecard.models.text_model import Condition, FitJob, Kind, Weighting, check_objective
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Bools, Floats, Singles
 
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.
 VISITS = 500_000
@@ -60,49 +57,36 @@ class FastText(NGramModel):
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
-        for parameter in ("dimensions", "epochs", "patience", "ngrams"):
-            value = getattr(self, parameter)
-            if value is not None and value < 1:
-                raise UsageError(f"{parameter} must be at least 1, not {value}.")
-        if not self.learning_rate > 0:
-            raise UsageError(f"learning_rate must be greater than 0, not {self.learning_rate}.")
-        if not 0 <= self.held_out < 1:
-            raise UsageError(f"held_out must be at least 0 and below 1, not {self.held_out}.")
-        if self.weighting not in get_args(Weighting):
-            raise UsageError(f"weighting must be 'loss' or 'sampler', not {self.weighting!r}.")
+        check_parameters(self, "dimensions", "epochs", "patience", "ngrams")
 
     def learn(self, job: FitJob) -> None:
         """Learn from every row of the job's data."""
         examples = training_examples(job.data, job.weights)
         check_objective(self.objective, self.name, get_args(Kind))
         whole = Bags(self.features(self.learn_reading(job.data, job.condition)), examples)
-        judged, held = self._validation(job.validation, whole, examples)
+        self.labels_ = examples.labels
+        judged, held = self._validation(job.validation, whole)
         learned = np.flatnonzero(~held)
         epochs = self.epochs or min(max(math.ceil(VISITS / len(learned)), FEWEST_EPOCHS), MOST_EPOCHS)
         state = None
         if job.checkpoint is not None:
-            state = RunState.of(
-                Path(job.checkpoint), self, job.data, examples, job.validation, dynamics=job.dynamics
-            )
-        run = Descent(
-            whole,
-            learned,
-            outputs=1 if examples.grouped else len(examples.labels),
+            state = Checkpoint(Path(job.checkpoint), self.identity(job, examples))
+        settings = DescentSettings(
+            outputs=self.n_outputs,
             dimensions=self.dimensions,
             epochs=epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
             sampled=self.weighting == "sampler",
             seed=self.seed,
-            objective=self.objective,
         )
+        run = Descent(whole, learned, settings, self.objective)
         record = [whole] if job.dynamics else []
         if record and job.validation is not None and judged is not None:
             record.append(judged)
         run.run(judged, record=record, state=state, watch=job.watch)
         self.vectors_, self.output_, self.bias_ = run.best[:3]
         self.history_, self.dynamics_ = tuple(run.history), run.dynamics(held) if job.dynamics else None
-        self.labels_ = examples.labels
 
     def embed(self, data: Instances) -> Floats:
         """Return one vector per row: the average, which enters the softmax."""
@@ -117,11 +101,11 @@ class FastText(NGramModel):
         """Return the products of the features' vectors and the labels'."""
         return self.vectors_.astype(np.float64) @ self.output_.T.astype(np.float64)
 
-    def arrays(self) -> State:
+    def learned(self) -> State:
         """Return all vectors."""
         return {"vectors": self.vectors_, "output": self.output_, "bias": self.bias_}
 
-    def take(self, arrays: State) -> None:
+    def take_learned(self, arrays: Arrays) -> None:
         """Take all vectors."""
         # The loops trust these shapes.
         self.vectors_ = expected(arrays, "vectors", np.float32, self.n_features, self.dimensions)
@@ -137,25 +121,21 @@ class FastText(NGramModel):
             )
         ]
 
-    def _averages(self, features: sparse.csr_matrix) -> npt.NDArray[np.float32]:
+    def _averages(self, features: sparse.csr_matrix) -> Singles:
         return np.asarray(features.astype(np.float32, copy=False) @ self.vectors_)
 
-    def _validation(
-        self, validation: Instances | None, whole: Bags, examples: Examples
-    ) -> tuple[Bags | None, npt.NDArray[np.bool_]]:
+    def set_last_layer(self, weights: Floats, intercept: Floats) -> None:
+        """Take another last layer: weights are labels × dimensions."""
+        self.output_, self.bias_ = weights.astype(np.float32), intercept.astype(np.float32)
+
+    def _validation(self, validation: Instances | None, whole: Bags) -> tuple[Bags | None, Bools]:
         """Return the validation examples, and which training examples are not learned from."""
+        n = len(whole.examples)
         if validation is None:
-            held = held_out_examples(len(examples), self.held_out, self.seed)
+            held = held_out_examples(n, self.held_out, self.seed)
             return (whole.part(np.flatnonzero(held)) if held.any() else None), held
-        if len(validation) == 0:
-            raise InputError("The validation split has no rows: give one with rows, or leave it out.")
-        if validation.grouped != examples.grouped:
-            raise UsageError(
-                f"The validation split holds {validation.task} data, the training set does not: give the same task."
-            )
-        self.labels_ = examples.labels
-        judged = Bags(self.features(self.read(validation)), examples_of(validation, examples.labels))
-        return judged, np.zeros(len(examples), np.bool_)
+        examples = self.validation_examples(validation)
+        return Bags(self.features(self.read(validation)), examples), np.zeros(n, np.bool_)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from cuecard.models.examples import Dynamics, answers, gold_probabilities, train
 from cuecard.models.linear.input_features import State
 from cuecard.models.linear.learner import LinearModel
 from cuecard.models.ngram_models.model import NGramModel
-from cuecard.models.saved import expected
+from cuecard.models.saved import Arrays, expected
 from cuecard.models.text_model import FitJob, Step, check_objective
 from cuecard.stats.arrays import Floats
 
@@ -86,11 +86,11 @@ class LinearText(NGramModel):
         """Return the weights of the features."""
         return self.linear_.coef_.reshape(len(self.linear_.coef_), -1)
 
-    def arrays(self) -> State:
+    def learned(self) -> State:
         """Return weights and intercept."""
         return {"coef": self.linear_.coef_, "intercept": self.linear_.intercept_}
 
-    def take(self, arrays: State) -> None:
+    def take_learned(self, arrays: Arrays) -> None:
         """Take weights and intercept."""
         self.linear_ = LinearModel(self.strength, self.tolerance, self.epochs, self.seed)
         per_feature = () if self.grouped else (self.n_outputs,)

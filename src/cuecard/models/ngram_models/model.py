@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import softmax
 
-from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
-from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Dynamics
+from cuecard.data import Instances
+from cuecard.models.learner import Learner
 from cuecard.models.linear.input_features import (
     FeatureBlocks,
     InputRows,
@@ -26,18 +24,10 @@ from cuecard.models.linear.learner import softmax_within
 from cuecard.models.linear.ngram_features import BITS, HashColumns, word_keys
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.saliency import SaliencyMaps, TokenTexts, in_table
-from cuecard.models.saved import (
-    DESCRIPTION,
-    WEIGHTS,
-    read_arrays,
-    read_description,
-    safe_weights,
-    write_arrays,
-)
-from cuecard.models.text_model import CONDITIONS, Condition, Learner, check_condition, visible
+from cuecard.models.saved import Arrays
+from cuecard.models.text_model import Condition, check_condition, visible
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.text import Encoded, encode
-from cuecard.writing import write_json
+from cuecard.text import encode
 
 
 @dataclass
@@ -57,16 +47,10 @@ class NGramModel(Learner):
     tokens: str | None = None
     seed: int = 0
 
-    labels_: tuple[str, ...] = field(default=(), init=False, repr=False)
-    task_: Task = field(default="pair", init=False, repr=False)
-    condition_: Condition = field(default="full", init=False, repr=False)
-    dynamics_: Dynamics | None = field(default=None, init=False, repr=False)
     #: Tokeniser and language, as they were found in training.
     reading_: tuple[str, str] = field(default=("", ""), init=False, repr=False)
     #: What every kind of features learned of the train rows.
     states_: dict[str, State] = field(default_factory=dict, init=False, repr=False)
-
-    name: ClassVar[str]
 
     # What a kind of model implements.
 
@@ -78,12 +62,12 @@ class NGramModel(Learner):
         """Return what one unit of every feature adds to the margins: features × labels, or × 1."""
         raise NotImplementedError
 
-    def arrays(self) -> State:
-        """Return what was learned, by name."""
+    def learned(self) -> State:
+        """Return the weights of the features, by name."""
         raise NotImplementedError
 
-    def take(self, arrays: State) -> None:
-        """Take what `arrays` returned; raise a ValueError or KeyError if it does not fit what else is known."""
+    def take_learned(self, arrays: Arrays) -> None:
+        """Take what `learned` returned; raise a ValueError or KeyError if it does not fit what else is known."""
         raise NotImplementedError
 
     # What the contract of text models asks for.
@@ -100,7 +84,7 @@ class NGramModel(Learner):
         word's relevance is the norm over the features it is part of. (With respect to vectors that are averaged,
         the gradient is the same for every word and would carry no information.)
         """
-        return ngram_saliency(self, data)
+        return _ngram_saliency(self, data)
 
     def token_texts(self, data: Instances) -> TokenTexts:
         """Return the words of every row's premise and hypothesis that may be read."""
@@ -112,51 +96,30 @@ class NGramModel(Learner):
         )
         return premise, hypothesis
 
-    def save(self, folder: Path) -> None:
-        """Write the model to a folder: parameters as JSON, numbers as safetensors, nothing pickled."""
-        self._check_fitted()
-        folder = Path(folder)
+    def arrays(self) -> Arrays:
+        """Return what every kind of features learned, and the weights of the features."""
         states = {
             f"{name}/{key}": value for name, state in self.states_.items() for key, value in state.items()
         }
-        write_arrays(folder / WEIGHTS, {**states, **self.arrays()})
-        description = {
-            "model": self.name,
-            "parameters": self.parameters(),
-            "labels": list(self.labels_),
-            "task": self.task_,
-            "condition": self.condition_,
-            "reading": list(self.reading_),
-        }
-        write_json(folder / DESCRIPTION, description)
+        return {**states, **self.learned()}
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that `save` wrote."""
-        folder = Path(folder)
-        description = read_description(folder)
-        if description.get("model") != cls.name:
-            raise InputError(f"{folder} holds a model {description.get('model')!r}, not {cls.name!r}.")
-        arrays = read_arrays(safe_weights(folder))
-        try:
-            model = cls(**description["parameters"])
-            model.labels_, model.task_ = tuple(description["labels"]), description["task"]
-            model.condition_, model.reading_ = description["condition"], tuple(description["reading"])
-            for key in [key for key in arrays if "/" in key]:
-                name, entry = key.split("/")
-                model.states_.setdefault(name, {})[entry] = arrays.pop(key)
-            model._check_description()
-            model.take(arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"The model in {folder} is damaged or of another version ({error}).") from None
-        return model
+    def take(self, arrays: Arrays) -> None:
+        """Take what `arrays` returned."""
+        for key in [key for key in arrays if "/" in key]:
+            name, entry = key.split("/")
+            self.states_.setdefault(name, {})[entry] = arrays[key]
+        self.take_learned(arrays)
+
+    def described(self) -> dict[str, list[str]]:
+        """Return tokeniser and language."""
+        return {"reading": list(self.reading_)}
+
+    def take_description(self, description: Mapping[str, Any]) -> None:
+        """Take tokeniser and language."""
+        tokeniser, language = description["reading"]
+        self.reading_ = tokeniser, language
 
     # What subclasses use.
-
-    @property
-    def grouped(self) -> bool:
-        """Whether the rows of an example compete."""
-        return self.task_ in GROUPED_TASKS
 
     @property
     def n_features(self) -> int:
@@ -164,11 +127,6 @@ class NGramModel(Learner):
         return sum(
             block.width(self.states_.get(name, {})) for name, (block, _) in self.feature_blocks().items()
         )
-
-    @property
-    def n_outputs(self) -> int:
-        """How many margins a row has."""
-        return 1 if self.grouped else len(self.labels_)
 
     def learn_reading(self, data: Instances, condition: Condition) -> InputRows:
         """Learn from train texts how texts are read; return the training rows."""
@@ -182,12 +140,9 @@ class NGramModel(Learner):
 
     def read(self, data: Instances) -> InputRows:
         """Return rows of data as they are read in this model, or raise if it cannot read them."""
-        self._check_fitted()
-        if data.task != self.task_ and not (data.grouped and self.grouped):
-            raise UsageError(f"This model was fitted on {self.task_} data and cannot read {data.task} data.")
+        self.check_fitted(data)
         tokeniser, language = self.reading_
-        encoded: Encoded = encode(data, tokens=tokeniser, language=language)
-        return InputRows(encoded, data.first_rows)
+        return InputRows(encode(data, tokens=tokeniser, language=language), data.first_rows)
 
     def feature_blocks(self) -> FeatureBlocks:
         """Return the kinds of features."""
@@ -209,21 +164,8 @@ class NGramModel(Learner):
         margins = self.margins(features)
         return softmax_within(margins, first_row) if self.grouped else np.asarray(softmax(margins, axis=1))
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
 
-    def _check_description(self) -> None:
-        valid = self.task_ in TASKS and self.condition_ in CONDITIONS
-        if not valid or len(self.labels_) < 2 or len(self.reading_) != 2:
-            raise ValueError("task, condition, labels or reading are not those of a model")
-
-    def _check_fitted(self) -> None:
-        if not self.labels_:
-            raise UsageError(f"The model {self.name!r} is not fitted: call fit or load first.")
-
-
-def ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
+def _ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
     """Return for every word the norm, over the features it is part of, of the gradient of the prediction.
 
     The gradient is that of the predicted label's probability with respect to a feature's presence, its value in
@@ -282,9 +224,7 @@ def _direction(model: NGramModel, rows: InputRows) -> Floats:
     return direction
 
 
-def _table(
-    rows: InputRows, squares: dict[str, Floats], side: str, seen: bool
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _table(rows: InputRows, squares: dict[str, Floats], side: str, seen: bool) -> tuple[Floats, Ints]:
     """Return the norms of one text's words as rows × places; no places if the model may not read it."""
     tokens = rows.tokens("premise" if side == "premise" else "hypothesis")
     if not seen:

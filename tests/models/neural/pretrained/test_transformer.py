@@ -12,8 +12,8 @@ import pytest
 
 from cuecard.errors import InputError, UsageError
 from cuecard.models import Transformer, load_model
+from cuecard.models.embeddings import encode_sentences
 from cuecard.models.examples import accuracy, examples_of
-from cuecard.models.huggingface import encode_sentences
 from cuecard.models.neural.transformer import LEARNING_RATES
 from planted_cues import cue_choices, cue_pairs
 from tiny_checkpoint import tiny_checkpoint
@@ -62,9 +62,12 @@ def test_transformers_itself_loads_what_is_saved_once(
 ) -> None:
     import safetensors.torch
 
+    from cuecard.models import saved
+
     data = cue_pairs(40, seed=2)
     written: list[Path] = []
-    monkeypatch.setattr(safetensors.torch, "save_file", _noting(safetensors.torch.save_file, written))
+    for module in (safetensors.torch, saved):
+        monkeypatch.setattr(module, "save_file", _noting(module.save_file, written))
     fitted.save(tmp_path)
     assert len(written) == 1
     np.testing.assert_array_equal(load_model(tmp_path).predict_proba(data), fitted.predict_proba(data))
