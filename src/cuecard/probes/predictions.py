@@ -16,9 +16,9 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED, check_test, only_test
-from cuecard.probes.formats.callables import called_predictions
+from cuecard.probes.formats.callables import called_predictions, pipeline_predictions
 from cuecard.probes.formats.logs import is_harness_log, read_harness_log, read_inspect_log
-from cuecard.probes.formats.matching import Unmatched, settle
+from cuecard.probes.formats.matching import RawPredictions, align
 from cuecard.probes.formats.table import read_table_predictions, table_predictions
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.wording import percent, plural
@@ -90,46 +90,29 @@ def read_predictions(
         labels: names of raw label values, such as ``{"0": "entailment"}``.
     """
     examples = check_test(data)
-    parts = unmatched_predictions(source, data, columns or {})
     return [
-        settled_predictions(part, name, data, examples, labels or {})
-        for name, part in named_parts(parts, model)
+        _aligned(raw, data, examples, labels) for raw in raw_predictions(source, data, columns or {}, model)
     ]
 
 
-def named_parts(parts: Sequence[Unmatched], model: str | None) -> list[tuple[str, Unmatched]]:
-    """Return the parts of a source with their names; the user's own name is that of a source about one model."""
-    return [(model if model and len(parts) == 1 else part.model, part) for part in parts]
+def raw_predictions(
+    source: PredictionSource, data: Instances, columns: Mapping[str, str], model: str | None
+) -> list[RawPredictions]:
+    """Return the raw answers that a source holds, one entry per model and prompt.
+
+    The user's own name of a model is that of a source about one model.
+    """
+    parts = _of_source(source, data, columns)
+    return [replace(parts[0], model=model)] if model and len(parts) == 1 else parts
 
 
-def settled_predictions(
-    part: Unmatched, name: str, data: Instances, examples: Examples, labels: Mapping[str, str | None]
-) -> Predictions:
-    """Return raw answers as predictions for the test examples."""
-    settled = settle(part, data, examples, labels)
-    return Predictions(
-        name,
-        settled.answers,
-        settled.probabilities,
-        part.source,
-        settled.notes,
-        prompt=part.prompt,
-        read_as=part.read_as,
-    )
-
-
-def unmatched_predictions(
-    source: PredictionSource, data: Instances, columns: Mapping[str, str]
-) -> list[Unmatched]:
-    """Return the raw answers that a source holds, one entry per model and prompt."""
+def _of_source(source: PredictionSource, data: Instances, columns: Mapping[str, str]) -> list[RawPredictions]:
     if isinstance(source, pl.DataFrame):
         return table_predictions(source, "the table of predictions", data, columns)
     if callable(source):
         return [called_predictions(source, check_test(data))]
     path = Path(source).expanduser()
     if path.is_dir():
-        from cuecard.probes.formats.callables import pipeline_predictions
-
         return [pipeline_predictions(path, check_test(data))]
     if not path.exists():
         raise InputError(f"{path} does not exist; give a file of predictions.")
@@ -138,6 +121,16 @@ def unmatched_predictions(
     if is_harness_log(path):
         return [read_harness_log(path, data)]
     return read_table_predictions(path, data, columns)
+
+
+def _aligned(
+    raw: RawPredictions, data: Instances, examples: Examples, labels: Mapping[str, str | None] | None
+) -> Predictions:
+    """Return raw answers as predictions for the test examples."""
+    answers, probabilities, notes = align(raw, data, examples, labels or {})
+    return Predictions(
+        raw.model, answers, probabilities, raw.source, notes, prompt=raw.prompt, read_as=raw.read_as
+    )
 
 
 def distinctly_named(predictions: Sequence[Predictions]) -> list[Predictions]:
@@ -173,44 +166,35 @@ def read_many_predictions(
         surplus_ids: leave out predictions whose id no test example has, instead of raising an error.
     """
     examples = check_test(data)
-    parts: list[tuple[str, Unmatched]] = []
-    models: list[Predictions | None] = []
+    read: list[RawPredictions | Predictions] = []
     for name, source in sources:
         if isinstance(source, Predictions):
-            models.append(source)
+            read.append(source)
             continue
-        unmatched = named_parts(unmatched_predictions(source, data, columns or {}), name)
-        if surplus_ids:
-            unmatched = [(model, _without_surplus(one, examples)) for model, one in unmatched]
-        parts += unmatched
-        models += [None] * len(unmatched)
-    kept = _asked_about(
-        examples, [unmatched.ids for _, unmatched in parts if unmatched.prompt and unmatched.ids is not None]
-    )
-    part = data if kept is None else only_test(data, examples, kept)
-    of_part = examples if kept is None else check_test(part)
-
-    def settled(name: str, unmatched: Unmatched) -> Predictions:
-        if unmatched.prompt and unmatched.ids is not None:
-            return settled_predictions(unmatched.about(of_part.ids), name, part, of_part, labels or {})
-        whole = settled_predictions(unmatched, name, data, examples, labels or {})
-        return whole if kept is None else whole.only(kept)
-
-    read = iter([settled(name, unmatched) for name, unmatched in parts])
-    in_order = [
-        next(read) if model is None else model if kept is None else model.only(kept) for model in models
-    ]
-    return part, in_order
+        raw = raw_predictions(source, data, columns or {}, name)
+        read += [_without_surplus(part, examples) for part in raw] if surplus_ids else raw
+    prompted = [part for part in read if isinstance(part, RawPredictions) and part.prompt]
+    kept = _asked_about(examples, [part.ids for part in prompted if part.ids is not None])
+    asked_data = data if kept is None else only_test(data, examples, kept)
+    asked_examples = examples if kept is None else check_test(asked_data)
+    models = []
+    for part in read:
+        if isinstance(part, RawPredictions) and part.prompt and part.ids is not None:
+            models.append(_aligned(part.about(asked_examples.ids), asked_data, asked_examples, labels))
+            continue
+        model = part if isinstance(part, Predictions) else _aligned(part, data, examples, labels)
+        models.append(model if kept is None else model.only(kept))
+    return asked_data, models
 
 
-def _without_surplus(unmatched: Unmatched, examples: Examples) -> Unmatched:
+def _without_surplus(raw: RawPredictions, examples: Examples) -> RawPredictions:
     """Return the predictions for test examples, with a note on how many others there are."""
-    if unmatched.ids is None:
-        return unmatched
-    kept = unmatched.about(examples.ids)
-    surplus = unmatched.height - kept.height
+    if raw.ids is None:
+        return raw
+    kept = raw.about(examples.ids)
+    surplus = raw.height - kept.height
     note = f"{plural(surplus, 'prediction')} with an id that no test example has are not used."
-    return replace(kept, notes=(*kept.notes, note)) if surplus else unmatched
+    return replace(kept, notes=(*kept.notes, note)) if surplus else raw
 
 
 def _asked_about(examples: Examples, ids_by_model: Sequence[pl.Series]) -> Ints | None:

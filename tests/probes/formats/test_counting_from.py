@@ -8,7 +8,7 @@ from cuecard.data.demo import demo_choice
 from cuecard.errors import InputError
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.callables import called_predictions
-from cuecard.probes.formats.matching import settle
+from cuecard.probes.formats.matching import align
 from cuecard.probes.formats.table import table_predictions
 
 DEMO = demo_choice(400, seed=0, cues=None)
@@ -39,11 +39,8 @@ def test_choices_that_are_numbers_can_be_predicted_by_their_text():
         {"question": ["a", "b"], "choices": [["12", "30"], ["30", "45"]], "answer": ["12", "45"]}
     )
     data = cc.load(rows, test=rows.with_columns(question=pl.lit("c") + pl.col("question")))
-    (settled,) = [
-        settle(part, data, check_test(data), {})
-        for part in table_predictions(pl.DataFrame({"prediction": [30, 45]}), "m.csv", data, {})
-    ]
-    assert settled.answers.tolist() == [1, 1]
+    (part,) = table_predictions(pl.DataFrame({"prediction": [30, 45]}), "m.csv", data, {})
+    assert align(part, data, check_test(data), {})[0].tolist() == [1, 1]
 
 
 def test_a_label_called_none_is_a_prediction():
@@ -51,7 +48,7 @@ def test_a_label_called_none_is_a_prediction():
     data = cc.load(rows, test=rows.with_columns(text=pl.lit("g ") + pl.col("text")))
     predictions = pl.DataFrame({"prediction": ["none", "favor", "NONE"]})
     (part,) = table_predictions(predictions, "m.csv", data, {})
-    codes = settle(part, data, check_test(data), {}).answers
+    codes = align(part, data, check_test(data), {})[0]
     assert [data.labels[code] for code in codes] == ["NONE", "favor", "NONE"]
 
 

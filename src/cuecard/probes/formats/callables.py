@@ -12,11 +12,11 @@ import polars as pl
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.huggingface import FROM_DISK, loading
-from cuecard.probes.formats.matching import Unmatched
+from cuecard.probes.formats.matching import RawPredictions
 from cuecard.wording import only_applies_to
 
 
-def called_predictions(function: Callable[..., Any], examples: Examples) -> Unmatched:
+def called_predictions(function: Callable[..., Any], examples: Examples) -> RawPredictions:
     """Return what a function answers for the test examples, all given to it at once.
 
     It is called with lists of texts: `(premises, hypotheses)` for pairs, `(questions, choices)` for multiple
@@ -50,15 +50,15 @@ def called_predictions(function: Callable[..., Any], examples: Examples) -> Unma
             raise InputError(
                 f"{source} returned an array of shape {matrix.shape}; for probabilities it must be {wanted}."
             )
-        return Unmatched(name, source, None, probabilities=matrix.astype(np.float64))
+        return RawPredictions(name, source, None, probabilities=matrix.astype(np.float64))
     answers = [None if answer is None or answer != answer else str(answer) for answer in returned]
-    return Unmatched(name, source, pl.Series(answers, dtype=pl.String))
+    return RawPredictions(name, source, pl.Series(answers, dtype=pl.String))
 
 
 BATCH = 32
 
 
-def pipeline_predictions(folder: Path, examples: Examples) -> Unmatched:
+def pipeline_predictions(folder: Path, examples: Examples) -> RawPredictions:
     """Return the labels that the classifier in a folder gives to pairs or texts, by the names in its config.
 
     Only safetensors weights are loaded, and nothing is downloaded.
@@ -102,4 +102,4 @@ def pipeline_predictions(folder: Path, examples: Examples) -> Unmatched:
             )
             picked = np.asarray(model(**inputs).logits.argmax(dim=1))
             answers += [names[i] for i in picked]
-    return Unmatched(folder.resolve().name, str(folder), pl.Series(answers))
+    return RawPredictions(folder.resolve().name, str(folder), pl.Series(answers))

@@ -29,7 +29,7 @@ from cuecard.data.files.guard import guarded
 from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError
 from cuecard.probes.formats.answer_parsing import Place, in_order_of_choices, letter_probabilities
-from cuecard.probes.formats.matching import Unmatched
+from cuecard.probes.formats.matching import RawPredictions
 from cuecard.stats.arrays import Floats
 from cuecard.wording import plural
 
@@ -82,7 +82,7 @@ def is_harness_log(path: Path) -> bool:
     return all(f'"{mark}"'.encode() in first for mark in _MARKS)
 
 
-def read_harness_log(path: Path, data: Instances) -> Unmatched:
+def read_harness_log(path: Path, data: Instances) -> RawPredictions:
     """Return the answers of a sample log; of several filters the first one is taken."""
     samples = _samples(path)
     filters = list(dict.fromkeys(sample.filter for sample in samples))
@@ -91,7 +91,7 @@ def read_harness_log(path: Path, data: Instances) -> Unmatched:
         samples = [sample for sample in samples if sample.filter == filters[0]]
         notes.append(f"The log has the filters {', '.join(filters)}; the answers of {filters[0]!r} are used.")
     ids = _ids(samples, data.report.recognised.get("id"))
-    return Unmatched(
+    return RawPredictions(
         model=_model(path),
         source=str(path),
         answers=pl.Series([sample.answer() for sample in samples], dtype=pl.String),
@@ -259,7 +259,7 @@ class _Log(_Read):
     samples: Annotated[list[_InspectSample], Field(min_length=1)]
 
 
-def read_inspect_log(path: Path, data: Instances) -> Unmatched:
+def read_inspect_log(path: Path, data: Instances) -> RawPredictions:
     """Return the answers of an eval log, those of the first epoch, with probabilities where it has them."""
     log: _Log = checked(_Log, _document(path), str(path), _WRITE_AGAIN)
     samples = log.samples
@@ -273,7 +273,7 @@ def read_inspect_log(path: Path, data: Instances) -> Unmatched:
     probabilities, unread = _inspect_probabilities(samples, data)
     notes += unread
     targets = [sample.label(sample.right()) for sample in samples]
-    return Unmatched(
+    return RawPredictions(
         model=(log.eval.model if log.eval else None) or path.stem,
         source=str(path),
         answers=pl.Series([sample.label(sample.answer()) for sample in samples], dtype=pl.String),

@@ -37,28 +37,36 @@ def decode(
     `called` is what an error calls an answer.
     """
     texts = answers.cast(pl.String).str.strip_chars()
+    right = None if gold is None else gold.cast(pl.String).str.strip_chars()
     if examples.instances.task == "choice":
-        return _positions(texts, gold, examples, where, free=free, called=called)
-    names = _names(examples, labels)
-    folded = texts.str.to_lowercase()
-    codes = folded.replace_strict(names, default=None, return_dtype=pl.Int64)
-    unknown = codes.is_null() & texts.is_not_null()
-    if unknown.any() and gold is not None:
-        learned = _learned_codes(gold.cast(pl.String).str.strip_chars(), examples)
-        by_gold = texts.replace_strict(learned, default=None, return_dtype=pl.Int64)
-        still_unknown = by_gold.is_null() & texts.is_not_null()
-        if still_unknown.sum() < unknown.sum():
-            codes, unknown = by_gold, still_unknown
-    if unknown.any() and examples.instances.task == "preference":
-        picked = _text_positions(texts, examples)
-        codes = pl.Series(np.where(picked >= 0, picked, codes.fill_null(UNANSWERED).to_numpy()))
-        unknown = (codes < 0) & texts.is_not_null()
+        codes, unknown = _positions(texts, right, examples)
+    else:
+        codes, unknown = _label_codes(texts, right, examples, _names(examples, labels))
     if unknown.any():
         read = _named(texts, unknown, examples) if free else {}
         if not read and (not free or unknown.sum() == texts.is_not_null().sum()):
             raise _unknown(texts.filter(unknown), examples, where, called)
-        codes = pl.Series([read.get(i, code) for i, code in enumerate(codes.to_list())], dtype=pl.Int64)
-    return codes.fill_null(UNANSWERED).to_numpy().astype(np.int64)
+        codes[list(read)] = list(read.values())
+    return codes
+
+
+def _label_codes(
+    texts: pl.Series, right: pl.Series | None, examples: Examples, names: Mapping[str, int]
+) -> tuple[Ints, pl.Series]:
+    """Return the code of the label that every answer names, -1 where there is none, and which are unknown."""
+    codes = texts.str.to_lowercase().replace_strict(names, default=None, return_dtype=pl.Int64)
+    unknown = codes.is_null() & texts.is_not_null()
+    if unknown.any() and right is not None:
+        by_gold = texts.replace_strict(_learned_codes(right, examples), default=None, return_dtype=pl.Int64)
+        still_unknown = by_gold.is_null() & texts.is_not_null()
+        if still_unknown.sum() < unknown.sum():
+            codes, unknown = by_gold, still_unknown
+    known = codes.fill_null(UNANSWERED).to_numpy().astype(np.int64)
+    if unknown.any() and examples.instances.task == "preference":
+        picked = Answered(texts, examples.choices).positions("text").astype(np.int64)
+        known = np.where(picked >= 0, picked, known)
+        unknown = pl.Series(known < 0) & texts.is_not_null()
+    return known, unknown
 
 
 def _names(examples: Examples, labels: Mapping[str, str | None]) -> dict[str, int]:
@@ -90,39 +98,24 @@ def _named(texts: pl.Series, unknown: pl.Series, examples: Examples) -> dict[int
     return read
 
 
-def _positions(
-    texts: pl.Series, gold: pl.Series | None, examples: Examples, where: str, *, free: bool, called: str
-) -> Ints:
+def _positions(texts: pl.Series, right: pl.Series | None, examples: Examples) -> tuple[Ints, pl.Series]:
+    """Return the position of the choice that every answer names, below 0 where none, and which are unknown."""
     tables = [Answered(texts, examples.choices)]
-    if gold is not None:
+    if right is not None:
         # Right answers cover all positions even where a model never picks the first or the last.
-        tables.append(Answered(gold.cast(pl.String).str.strip_chars(), examples.choices))
+        tables.append(Answered(right, examples.choices))
     # Without the right answers beside them, numbers are positions from 0: where a model leaves a position out, its
     # answers do not tell from where they count.
-    base = 0 if gold is None and _are_numbers(texts) else None
+    values = texts.drop_nulls()
+    base = 0 if right is None and len(values) and values.str.contains(r"^\d+$").all() else None
     positions = tables[0].positions(choose_rule(tables, base=base))
     if base == 0 and (positions < 0).any():
         # Choices may be numbers themselves.
         by_text = tables[0].positions("text")
         positions = by_text if (by_text >= 0).all() else positions
     # In data, -1 says that there is no answer; a model that gives none has a row without a prediction.
-    answered = tables[0].answers.is_not_null() | (texts.str.strip_chars() == "-1").fill_null(False)
-    lost = pl.Series(positions < 0) & answered
-    if lost.any():
-        read = _named(texts, lost, examples) if free else {}
-        if not read and (not free or lost.sum() == texts.is_not_null().sum()):
-            raise _unknown(texts.filter(lost), examples, where, called)
-        positions = np.array([read.get(i, int(position)) for i, position in enumerate(positions)])
-    return positions.astype(np.int64)
-
-
-def _are_numbers(texts: pl.Series) -> bool:
-    values = texts.drop_nulls()
-    return len(values) > 0 and values.str.contains(r"^\d+$").all()
-
-
-def _text_positions(texts: pl.Series, examples: Examples) -> Ints:
-    return Answered(texts, examples.choices).positions("text").astype(np.int64)
+    answered = tables[0].answers.is_not_null() | (texts == "-1").fill_null(False)
+    return positions.astype(np.int64), pl.Series(positions < 0) & answered
 
 
 def _unknown(unknown: pl.Series, examples: Examples, where: str, called: str) -> InputError:
@@ -144,7 +137,7 @@ SUM_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Unmatched:
+class RawPredictions:
     """Raw answers as a source holds them.
 
     `answers` are texts; null is an error, or an answer that could not be read if `may_be_unanswered`, as in logs,
@@ -168,7 +161,7 @@ class Unmatched:
     prompt: str = ""
     """Name of the prompt that a language model was asked with; such answers may be about a part of the test split."""
 
-    def about(self, ids: pl.Series) -> Unmatched:
+    def about(self, ids: pl.Series) -> RawPredictions:
         """Return the answers to some of the examples; rows must have ids."""
         assert self.ids is not None
         kept = self.ids.cast(pl.String).is_in(ids.cast(pl.String).implode())
@@ -189,82 +182,66 @@ class Unmatched:
         return len(self.probabilities)
 
 
-@dataclass(frozen=True, eq=False)
-class Settled:
-    """Answers in the order of the test examples."""
-
-    answers: Ints
-    probabilities: Floats | None
-    notes: tuple[str, ...]
-
-
-def settle(
-    unmatched: Unmatched, data: Instances, examples: Examples, labels: Mapping[str, str | None]
-) -> Settled:
-    """Return the answers to the test examples, or raise an error that says what does not fit."""
-    order = _order(unmatched, data, examples)
-    notes = [*unmatched.notes, *_left_over(unmatched, examples)]
+def align(
+    raw: RawPredictions, data: Instances, examples: Examples, labels: Mapping[str, str | None]
+) -> tuple[Ints, Floats | None, tuple[str, ...]]:
+    """Return the answers to the test examples, their probabilities and notes, or say what does not fit."""
+    order = _order(raw, data, examples)
+    notes = [*raw.notes, *_left_over(raw, examples)]
     probabilities = None
-    if unmatched.probabilities is not None:
-        probabilities = _checked_probabilities(unmatched, unmatched.probabilities, examples, order)
-    gold = unmatched.gold.gather(order) if unmatched.gold is not None else None
-    if unmatched.answers is None:
+    if raw.probabilities is not None:
+        probabilities = _checked_probabilities(raw, raw.probabilities, examples, order)
+    gold = raw.gold.gather(order) if raw.gold is not None else None
+    if raw.answers is None:
         assert probabilities is not None
         answers = np.argmax(np.nan_to_num(probabilities, nan=-np.inf), axis=1).astype(np.int64)
     else:
-        raw = unmatched.answers.gather(order)
-        if not unmatched.may_be_unanswered and raw.null_count():
-            row = int(order[int(raw.is_null().arg_max() or 0)])
+        texts = raw.answers.gather(order)
+        if not raw.may_be_unanswered and texts.null_count():
+            row = int(order[int(texts.is_null().arg_max() or 0)])
             raise InputError(
-                f"{unmatched.source}: row {row + 1:,} has no prediction "
-                f"({raw.null_count():,} of {plural(len(raw), 'row')} in all); give every example one."
+                f"{raw.source}: row {row + 1:,} has no prediction "
+                f"({texts.null_count():,} of {plural(len(texts), 'row')} in all); give every example one."
             )
-        answers = decode(
-            raw, gold, examples, labels, where=unmatched.source, free=unmatched.may_be_unanswered
-        )
+        answers = decode(texts, gold, examples, labels, where=raw.source, free=raw.may_be_unanswered)
     if gold is not None:
-        right = decode(gold, gold, examples, labels, where=unmatched.source, called="right answer")
-        _check_gold(unmatched, right, examples)
+        right = decode(gold, gold, examples, labels, where=raw.source, called="right answer")
+        _check_gold(raw, right, examples)
     unread = int((answers == UNANSWERED).sum())
     if unread:
         notes.append(
             f"{plural(unread, 'answer')} of {len(answers):,} could not be parsed and count as wrong."
         )
-    if unmatched.probability_kind == "score":
-        probabilities = None
-    return Settled(answers, probabilities, tuple(notes))
+    return answers, None if raw.probability_kind == "score" else probabilities, tuple(notes)
 
 
-def _order(unmatched: Unmatched, data: Instances, examples: Examples) -> Ints:
+def _order(raw: RawPredictions, data: Instances, examples: Examples) -> Ints:
     """Return for every test example the row of the source that is about it."""
-    if unmatched.ids is not None:
-        return _by_id(unmatched, unmatched.ids.cast(pl.String), data, examples)
-    if unmatched.rows is not None:
-        numbered = pl.Series(unmatched.rows + 1).cast(pl.String)
+    if raw.ids is not None:
+        return _by_id(raw, raw.ids.cast(pl.String), data, examples)
+    if raw.rows is not None:
+        numbered = pl.Series(raw.rows + 1).cast(pl.String)
         if _row_numbers(data, examples):
-            return _by_id(unmatched, numbered, data, examples)
-        if len(unmatched.rows) == len(examples) and sorted(unmatched.rows.tolist()) == list(
-            range(len(examples))
-        ):
-            return np.argsort(unmatched.rows, kind="stable").astype(np.int64)
-        raise _wrong_length(unmatched, examples)
-    if unmatched.height == len(examples):
+            return _by_id(raw, numbered, data, examples)
+        if np.array_equal(np.sort(raw.rows), np.arange(len(examples))):
+            return np.argsort(raw.rows, kind="stable").astype(np.int64)
+    elif raw.height == len(examples):
         return np.arange(len(examples), dtype=np.int64)
-    if _row_numbers(data, examples) and unmatched.height == len(examples) + _dropped(data):
+    elif _row_numbers(data, examples) and raw.height == len(examples) + _dropped(data):
         # The file is about all rows of the test file, those without a label included.
-        numbered = pl.Series(np.arange(1, unmatched.height + 1)).cast(pl.String)
-        return _by_id(unmatched, numbered, data, examples)
-    raise _wrong_length(unmatched, examples)
+        numbered = pl.Series(np.arange(1, raw.height + 1)).cast(pl.String)
+        return _by_id(raw, numbered, data, examples)
+    raise _wrong_length(raw, examples)
 
 
-def _by_id(unmatched: Unmatched, ids: pl.Series, data: Instances, examples: Examples) -> Ints:
+def _by_id(raw: RawPredictions, ids: pl.Series, data: Instances, examples: Examples) -> Ints:
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
-        raise InputError(f"{unmatched.source}: row {row + 1:,} has no id; give every row one.")
+        raise InputError(f"{raw.source}: row {row + 1:,} has no id; give every row one.")
     if ids.n_unique() < len(ids):
         twice = ids.filter(ids.is_duplicated())
         raise InputError(
-            f"{unmatched.source}: {plural(twice.n_unique(), 'id')} occur in several rows (such as {_some(twice)}); "
+            f"{raw.source}: {plural(twice.n_unique(), 'id')} occur in several rows (such as {_some(twice)}); "
             "keep one prediction per example, or name the models in a column `model`."
         )
     wanted, present = examples.ids.cast(pl.String), set(ids.to_list())
@@ -272,15 +249,15 @@ def _by_id(unmatched: Unmatched, ids: pl.Series, data: Instances, examples: Exam
     unknown = ids.filter(~ids.is_in(wanted.implode()))
     if len(unknown) > (_dropped(data) if not len(missing) else 0):
         raise InputError(
-            f"{unmatched.source}: {len(unknown):,} of {plural(len(ids), 'id')} are not in the test split of "
+            f"{raw.source}: {len(unknown):,} of {plural(len(ids), 'id')} are not in the test split of "
             f"{data.name} (such as {_some(unknown)}; the split has {_some(wanted)}); "
             "give predictions for this split, name the id column with --prediction-columns id=NAME, or leave the "
             "others out with --surplus-ids."
         )
     if len(missing):
-        why = f". {' '.join(unmatched.notes)} Give" if unmatched.notes else "; give"
+        why = f". {' '.join(raw.notes)} Give" if raw.notes else "; give"
         raise InputError(
-            f"{unmatched.source}: no prediction for {len(missing):,} of {plural(len(wanted), 'test example')} "
+            f"{raw.source}: no prediction for {len(missing):,} of {plural(len(wanted), 'test example')} "
             f"(such as {_some(missing)}){why} every example one."
         )
     at = dict(zip(ids.to_list(), range(len(ids)), strict=True))
@@ -301,19 +278,19 @@ def _dropped(data: Instances) -> int:
     return sum(data.report.dropped.values())
 
 
-def _left_over(unmatched: Unmatched, examples: Examples) -> list[str]:
-    extra = unmatched.height - len(examples)
+def _left_over(raw: RawPredictions, examples: Examples) -> list[str]:
+    extra = raw.height - len(examples)
     return [f"{plural(extra, 'prediction')} about rows that were left out are not used."] if extra > 0 else []
 
 
-def _wrong_length(unmatched: Unmatched, examples: Examples) -> InputError:
+def _wrong_length(raw: RawPredictions, examples: Examples) -> InputError:
     return InputError(
-        f"{unmatched.source}: {plural(unmatched.height, 'prediction')} for {plural(len(examples), 'test example')}; "
+        f"{raw.source}: {plural(raw.height, 'prediction')} for {plural(len(examples), 'test example')}; "
         "without ids they are matched by row, so give one per example, in the order of the test file, or a column `id`."
     )
 
 
-def _checked_probabilities(unmatched: Unmatched, values: Floats, examples: Examples, order: Ints) -> Floats:
+def _checked_probabilities(raw: RawPredictions, values: Floats, examples: Examples, order: Ints) -> Floats:
     """Return the probabilities by test example: none is missing or negative, and every row sums to one."""
     # How many answers are possible is known by example, so the rows are put in that order first.
     values = values[order]
@@ -324,10 +301,10 @@ def _checked_probabilities(unmatched: Unmatched, values: Floats, examples: Examp
     if broken.any():
         row = _first_row(broken, order)
         raise InputError(
-            f"{unmatched.source}: row {row + 1:,} has a {unmatched.probability_kind} that is missing or not a number "
+            f"{raw.source}: row {row + 1:,} has a {raw.probability_kind} that is missing or not a number "
             f"({plural(int(broken.sum()), 'row')} in all); give every answer one."
         )
-    if unmatched.probability_kind == "score":
+    if raw.probability_kind == "score":
         return np.where(possible, values, np.nan)
     filled = np.where(possible, values, 0.0)
     negative: Bools = np.any(filled < 0, axis=1)
@@ -335,7 +312,7 @@ def _checked_probabilities(unmatched: Unmatched, values: Floats, examples: Examp
         row = _first_row(negative, order)
         lowest = filled[np.flatnonzero(order == row)[0]].min()
         raise InputError(
-            f"{unmatched.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
+            f"{raw.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
             f"({plural(int(negative.sum()), 'row')} in all); "
             "give probabilities from 0 to 1, or call the columns score_… if they are not."
         )
@@ -346,7 +323,7 @@ def _checked_probabilities(unmatched: Unmatched, values: Floats, examples: Examp
         row = _first_row(outside, order)
         total = totals[np.flatnonzero(order == row)[0]]
         raise InputError(
-            f"{unmatched.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
+            f"{raw.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
             f"({plural(int(outside.sum()), 'row')} in all do not sum to 1); "
             "give probabilities, or call the columns score_… if they are not."
         )
@@ -358,7 +335,7 @@ def _first_row(faulty: Bools, order: Ints) -> int:
     return int(order[faulty].min())
 
 
-def _check_gold(unmatched: Unmatched, gold: Ints, examples: Examples) -> None:
+def _check_gold(raw: RawPredictions, gold: Ints, examples: Examples) -> None:
     """Raise if the right answers that a source states are not those of the examples they were matched to."""
     differ = (gold != UNANSWERED) & (gold != examples.gold)
     if not differ.any():
@@ -366,7 +343,7 @@ def _check_gold(unmatched: Unmatched, gold: Ints, examples: Examples) -> None:
     where = int(differ.argmax())
     names = examples.answer_names
     raise InputError(
-        f"{unmatched.source}: its right answers differ from the data for {int(differ.sum()):,} of "
+        f"{raw.source}: its right answers differ from the data for {int(differ.sum()):,} of "
         f"{plural(len(gold), 'test example')} (first example {examples.ids[where]!r}: {names[gold[where]]!r} there, "
         f"{names[examples.gold[where]]!r} here), so its rows are in another order or about other data; "
         "give ids, or predictions for this split."

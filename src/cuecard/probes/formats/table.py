@@ -15,7 +15,7 @@ from cuecard.data.files.reading import read_file
 from cuecard.data.layout.labels import label_texts
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import check_test
-from cuecard.probes.formats.matching import Unmatched
+from cuecard.probes.formats.matching import RawPredictions
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
 
@@ -33,15 +33,14 @@ PROBABILITIES = ("p_", "prob_", "probability_")
 SCORE = "score_"
 
 
-def read_table_predictions(path: Path, data: Instances, columns: Mapping[str, str]) -> list[Unmatched]:
+def read_table_predictions(path: Path, data: Instances, columns: Mapping[str, str]) -> list[RawPredictions]:
     """Return the predictions of every model in a file."""
-    raw = read_file(path)
-    return table_predictions(raw.frame, str(path), data, columns)
+    return table_predictions(read_file(path).frame, str(path), data, columns)
 
 
 def table_predictions(
     frame: pl.DataFrame, source: str, data: Instances, columns: Mapping[str, str]
-) -> list[Unmatched]:
+) -> list[RawPredictions]:
     """Return the predictions of every model in a table with one row per example (and model)."""
     frame = _test_rows(frame)
     if not frame.height:
@@ -50,19 +49,19 @@ def table_predictions(
     called = [roles[role] for role in ("model", "prompt") if role in roles]
     own_name = Path(source).stem if "." in source else "model"
     if not called:
-        return [_given(frame, own_name, source, roles, data)]
+        return [_of_model(frame, own_name, source, roles, data)]
     for role in ("model", "prompt"):
         if role in roles and (silent := frame[roles[role]].null_count()):
             raise InputError(f"{source}: {silent:,} rows do not say which {role} they are about.")
     parts = []
     for names, part in frame.group_by(called, maintain_order=True):
         texts = [own_name, *map(str, names)] if "model" not in roles else list(map(str, names))
-        unmatched = _given(part, " · ".join(texts), source, roles, data)
-        parts.append(_prompted(unmatched, texts[-1], part) if "prompt" in roles else unmatched)
+        raw = _of_model(part, " · ".join(texts), source, roles, data)
+        parts.append(_prompted(raw, texts[-1], part) if "prompt" in roles else raw)
     return parts
 
 
-def _prompted(unmatched: Unmatched, prompt: str, rows: pl.DataFrame) -> Unmatched:
+def _prompted(raw: RawPredictions, prompt: str, rows: pl.DataFrame) -> RawPredictions:
     """Return the answers to one prompt; what could not be read is no answer."""
     notes: tuple[str, ...] = ()
     if READ_FROM in rows.columns:
@@ -71,7 +70,7 @@ def _prompted(unmatched: Unmatched, prompt: str, rows: pl.DataFrame) -> Unmatche
             f"{(by == 'probability').sum():,} answers by log-probability, {(by == 'text').sum():,} by text, "
             f"{by.null_count():,} could not be parsed and count as wrong.",
         )
-    return replace(unmatched, prompt=prompt, may_be_unanswered=True, notes=notes)
+    return replace(raw, prompt=prompt, may_be_unanswered=True, notes=notes)
 
 
 def _test_rows(frame: pl.DataFrame) -> pl.DataFrame:
@@ -136,10 +135,12 @@ def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str |
     return all(here.get(name, "").lower() == value for name, value in zip(ids, values, strict=True))
 
 
-def _given(frame: pl.DataFrame, model: str, source: str, roles: dict[str, str], data: Instances) -> Unmatched:
+def _of_model(
+    frame: pl.DataFrame, model: str, source: str, roles: dict[str, str], data: Instances
+) -> RawPredictions:
     probabilities = _prefixed(frame, data)
     prediction = roles.get("prediction")
-    return Unmatched(
+    return RawPredictions(
         model=model,
         source=source,
         answers=_texts(frame[prediction], data) if prediction else None,
