@@ -6,14 +6,12 @@ import asyncio
 import json
 import math
 import os
-import queue
 import random
-import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -31,84 +29,9 @@ __all__ = [
 ]
 
 
-class AnswerCache:
-    """A file of answers, one JSON line each, written as they arrive; in memory only without a path.
-
-    A line cut short by an interrupted run, or of another form, is left out, and the question asked again.
-    """
-
-    def __init__(self, path: str | Path | None = None) -> None:
-        self.path = Path(path) if path is not None else None
-        self._answers: dict[str, Any] = {}
-        self._lock = threading.Lock()
-        self._cut = False
-        if self.path is None:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.path.exists():
-                check_regular(self.path, rows=False)
-                self._read(self.path)
-        except OSError as error:
-            raise InputError(
-                f"{self.path} cannot be written ({error.strerror}): choose another --keep-answers."
-            ) from None
-
-    def _read(self, path: Path) -> None:
-        data = path.read_bytes()
-        for line in data.splitlines():
-            try:
-                entry = json.loads(line)
-                if _is_answer(entry["answer"]):
-                    self._answers[entry["key"]] = entry["answer"]
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
-        if data and not data.endswith(b"\n"):
-            with path.open("ab") as file:  # what follows must not be glued to the cut line
-                file.write(b"\n")
-
-    def __len__(self) -> int:
-        return len(self._answers)
-
-    def get(self, key: str) -> Any:
-        """Return the answer kept under a key, or None."""
-        with self._lock:
-            return self._answers.get(key)
-
-    def put(self, key: str, answer: Any) -> None:
-        """Keep an answer, on disk before in memory: what cannot be written does not count as answered."""
-        with self._lock:
-            if self.path is not None:
-                self._append(self.path, json.dumps({"key": key, "answer": answer}, ensure_ascii=True))
-            self._answers[key] = answer
-
-    def _append(self, path: Path, line: str) -> None:
-        start = "\n" if self._cut else ""  # a line that was cut short must not swallow the next one
-        try:
-            with path.open("a", encoding="ascii", newline="\n") as file:
-                file.write(f"{start}{line}\n")
-        except OSError as error:
-            self._cut = True
-            raise InputError(
-                f"{path} cannot be written ({error.strerror}); earlier answers are still in it."
-            ) from None
-        self._cut = False
-
-
-def _is_answer(answer: Any) -> bool:
-    """Return whether this is an answer as the client keeps it: a text, and its first tokens with their numbers."""
-    return (
-        isinstance(answer, dict)
-        and isinstance(answer.get("text"), str)
-        and isinstance(answer.get("first_tokens"), list)
-        and all(
-            isinstance(pair, list)
-            and len(pair) == 2
-            and isinstance(pair[0], str)
-            and isinstance(pair[1], int | float)
-            for pair in answer["first_tokens"]
-        )
-    )
+#: Statuses after which asking again makes sense.
+RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+LONGEST_WAIT = 60.0
 
 
 #: Bytes of the largest response, after decompression: a thousand times what an answer needs.
@@ -135,129 +58,6 @@ class Response:
     retry_after: str | None
 
 
-class Lane:
-    """A client in an event loop of its own: it keeps its connection, and can be interrupted at any byte.
-
-    Timeouts of the library restart with every byte that arrives; a deadline for the whole request needs a loop.
-    """
-
-    def __init__(self, headers: dict[str, str], timeout: float) -> None:
-        self.timeout = timeout
-        # Compressed responses are read as they arrive and decompressed here, within the limit.
-        headers = headers | {"Accept-Encoding": "gzip"}
-        httpx = httpx_package()
-        try:
-            self.client = httpx.AsyncClient(timeout=timeout, headers=headers)
-        except (
-            Exception
-        ) as error:  # of proxies and certificates that the environment names, each with its own
-            raise EndpointError(_unprepared(error)) from None
-        self.runner = asyncio.Runner()
-
-    def post(self, address: str, content: str) -> Response:
-        """Return the response to a request, or raise `Unanswered`."""
-        httpx = httpx_package()
-        try:
-            return self.runner.run(asyncio.wait_for(self._post(address, content), self.timeout))
-        except (TimeoutError, httpx.TimeoutException):
-            raise Unanswered(f"no complete answer within {self.timeout:g} s") from None
-        except httpx.InvalidURL:
-            raise EndpointError("--endpoint is not a valid address.") from None
-        except httpx.HTTPError as error:
-            raise Unanswered(f"the connection failed ({type(error).__name__})") from None
-
-    async def _post(self, address: str, content: str) -> Response:
-        async with self.client.stream("POST", address, content=content) as response:
-            body = _Body(response.headers.get("content-encoding", "").strip().lower())
-            async for chunk in response.aiter_raw():
-                body.add(chunk)
-            return Response(response.status_code, body.text(), response.headers.get("retry-after"))
-
-    def close(self) -> None:
-        """Close the connection and the loop."""
-        try:
-            self.runner.run(self.client.aclose())
-        finally:
-            self.runner.close()
-
-
-def _unprepared(error: Exception) -> str:
-    """Return why no connection can be prepared; what the variables hold stays unsaid, for it may be a password."""
-    named = [name for name in _OF_CONNECTIONS if os.environ.get(name) or os.environ.get(name.lower())]
-    socks = " (a SOCKS proxy needs: pip install 'httpx[socks]')" if isinstance(error, ImportError) else ""
-    return (
-        f"No connection can be prepared ({type(error).__name__}): correct or unset the environment "
-        f"{'variables' if len(named) > 1 else 'variable'} {' and '.join(named) or ' or '.join(_OF_CONNECTIONS)}{socks}."
-    )
-
-
-class _Body:
-    """The bytes of a body, decompressed up to a limit."""
-
-    def __init__(self, encoding: str) -> None:
-        self.parts: list[bytes] = []
-        self.left = LARGEST_BODY
-        if encoding not in ("", "identity", "gzip", "deflate"):
-            raise Unanswered(f"the response is compressed as {encoding[:20]!r}, which was not asked for")
-        # 32 + MAX_WBITS: gzip or zlib, by the header.
-        self.decompress = zlib.decompressobj(32 + zlib.MAX_WBITS) if encoding in ("gzip", "deflate") else None
-
-    def add(self, chunk: bytes) -> None:
-        """Keep a part, or raise if the limit is passed."""
-        if self.decompress is not None:
-            try:
-                chunk = self.decompress.decompress(chunk, self.left + 1)
-            except zlib.error:
-                raise Unanswered("the response is compressed and damaged") from None
-        self.left -= len(chunk)
-        if self.left < 0:
-            raise Unanswered(f"the response is larger than {LARGEST_BODY // 2**20} MB")
-        self.parts.append(chunk)
-
-    def text(self) -> str:
-        return b"".join(self.parts).decode("utf-8", errors="replace")
-
-
-class Lanes:
-    """Clients for requests that are under way at a time."""
-
-    def __init__(self, count: int, headers: dict[str, str], timeout: float) -> None:
-        self.free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
-        self.all = [Lane(headers, timeout) for _ in range(count)]
-        for lane in self.all:
-            self.free.put(lane)
-
-    @contextmanager
-    def one(self) -> Iterator[Lane]:
-        """Give a client that nobody else uses meanwhile."""
-        lane = self.free.get()
-        try:
-            yield lane
-        finally:
-            self.free.put(lane)
-
-    def __enter__(self) -> Lanes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for lane in self.all:
-            lane.close()
-
-
-def httpx_package() -> Any:
-    """Return the package that sends requests, or raise an error that says how to install it."""
-    try:
-        import httpx
-    except ImportError:
-        raise MissingExtraError("httpx", "llm", "Asking an endpoint") from None
-    return httpx
-
-
-#: Statuses after which asking again makes sense.
-TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-LONGEST_WAIT = 60.0
-
-
 @dataclass(frozen=True)
 class Question:
     """One chat request: a prompt, how much may be answered, and the schema of the answer if it must have one."""
@@ -275,6 +75,66 @@ class Reply:
     text: str
     first_tokens: tuple[tuple[str, float], ...] = ()
     cut: bool = False
+
+
+class AnswerCache:
+    """A file of answers, one JSON line each, written as they arrive; in memory only without a path.
+
+    A line cut short by an interrupted run, or of another form, is left out, and the question asked again.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path is not None else None
+        self._answers: dict[str, Reply] = {}
+        self._cut = False
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                check_regular(self.path, rows=False)
+                self._read(self.path)
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}): choose another --keep-answers."
+            ) from None
+
+    def _read(self, path: Path) -> None:
+        data = path.read_bytes()
+        for line in data.splitlines():
+            try:
+                entry = json.loads(line)
+                self._answers[entry["key"]] = _reply(entry["answer"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+        if data and not data.endswith(b"\n"):
+            with path.open("ab") as file:  # what follows must not be glued to the cut line
+                file.write(b"\n")
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, key: str) -> Reply | None:
+        """Return the answer kept under a key, or None."""
+        return self._answers.get(key)
+
+    def put(self, key: str, answer: Reply) -> None:
+        """Keep an answer, on disk before in memory: what cannot be written does not count as answered."""
+        if self.path is not None:
+            self._append(self.path, json.dumps({"key": key, "answer": asdict(answer)}, ensure_ascii=True))
+        self._answers[key] = answer
+
+    def _append(self, path: Path, line: str) -> None:
+        start = "\n" if self._cut else ""  # a line that was cut short must not swallow the next one
+        try:
+            with path.open("a", encoding="ascii", newline="\n") as file:
+                file.write(f"{start}{line}\n")
+        except OSError as error:
+            self._cut = True
+            raise InputError(
+                f"{path} cannot be written ({error.strerror}); earlier answers are still in it."
+            ) from None
+        self._cut = False
 
 
 @dataclass(frozen=True)
@@ -307,27 +167,23 @@ class Endpoint:
         """Refuse an address with a secret in it: addresses are printed on cards and in errors."""
         check_endpoint(self.url)
 
-    def ask(
-        self,
-        questions: Sequence[Question],
-        cache: AnswerCache | None = None,
-        *,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[Reply]:
+    def ask(self, questions: Sequence[Question], cache: AnswerCache | None = None) -> list[Reply]:
         """Return the replies to all questions, asking only what the cache does not hold, equal ones once.
 
         Raises `EndpointError` if a question cannot be answered; what was answered until then is in the cache,
         so the next call resumes there.
         """
         cache = cache if cache is not None else AnswerCache()
-        keys = [content_key({"url": self.url, **self._body(question)}) for question in questions]
+        keys = [content_key({"url": self.url, **self.body(question)}) for question in questions]
         missing = {key: q for key, q in zip(keys, questions, strict=True) if cache.get(key) is None}
         if missing:
-            _Run(self, cache).all(missing, progress)
-        return [_reply(cache.get(key)) for key in keys]
+            _Run(self, cache).ask(missing)
+        replies = (cache.get(key) for key in keys)
+        return [reply for reply in replies if reply is not None]
 
-    def _body(self, question: Question) -> dict[str, Any]:
-        body: dict[str, Any] = {
+    def body(self, question: Question) -> dict[str, object]:
+        """Return the request of a question."""
+        body: dict[str, object] = {
             "model": self.model,
             "messages": [{"role": "user", "content": question.prompt}],
             "temperature": 0,
@@ -344,116 +200,167 @@ class Endpoint:
         return body
 
 
-@dataclass
 class _Run:
     """One call of `ask`: counts requests, and stops all workers at the first fault that repeating cannot mend."""
 
-    endpoint: Endpoint
-    cache: AnswerCache
-    sent: int = 0
-    reason: str = ""
-    secret: Secret = field(default_factory=lambda: Secret(""))
-    stop: threading.Event = field(default_factory=threading.Event)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def all(self, questions: dict[str, Question], progress: Callable[[int, int], None] | None) -> None:
-        httpx_package()
-        secret = os.environ.get(self.endpoint.key_variable, "")
-        if not (secret.isascii() and secret.isprintable()):
+    def __init__(self, endpoint: Endpoint, cache: AnswerCache) -> None:
+        self.endpoint, self.cache = endpoint, cache
+        self.httpx = httpx_package()
+        self.sent, self.reason = 0, ""
+        self.stop = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        key = os.environ.get(endpoint.key_variable, "")
+        if not (key.isascii() and key.isprintable()):
             raise UsageError(
-                f"The API key in {self.endpoint.key_variable} has a line break or a character that no header can "
+                f"The API key in {endpoint.key_variable} has a line break or a character that no header can "
                 "have: set it again."
             )
-        headers = {"Content-Type": "application/json"} | (
-            {"Authorization": f"Bearer {secret}"} if secret else {}
-        )
-        self.secret = Secret(secret)
-        first: BaseException | None = None
-        lanes = min(self.endpoint.concurrency, len(questions))
-        with Lanes(lanes, headers, self.endpoint.timeout) as clients, ThreadPoolExecutor(lanes) as pool:
-            waiting = [pool.submit(self.one, clients, k, q) for k, q in questions.items()]
-            try:
-                for done, future in enumerate(as_completed(waiting), start=1):
-                    error = future.exception()
-                    # What went wrong says more than that the budget ended.
-                    if error is not None and (first is None or isinstance(first, _LimitReachedError)):
-                        first = error
-                    if progress is not None:
-                        progress(done, len(waiting))
-            except BaseException:
-                self.stop.set()  # interrupted: let requests under way finish, start no other
-                raise
-        if first is not None:
-            answered = sum(self.cache.get(k) is not None for k in questions)
-            if isinstance(first, EndpointError):
-                raise EndpointError(
-                    f"{first} {answered:,} of {len(questions):,} requests are answered and saved; "
-                    "repeat the command to resume."
-                )
-            raise first
+        self.secret = Secret(key)
+        # Compressed responses are read as they arrive and decompressed here, within the limit.
+        self.headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        if key:
+            self.headers["Authorization"] = f"Bearer {key}"
 
-    def one(self, clients: Lanes, key: str, question: Question) -> None:
-        """Ask one question until it is answered and keep the answer; if it cannot be, no other is begun."""
+    def ask(self, questions: Mapping[str, Question]) -> None:
+        """Ask all questions and cache the answers; in a thread, because the caller may have an event loop."""
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(asyncio.run, self._ask(questions))
+            try:
+                error = running.result()
+            except BaseException:  # interrupted: let requests under way finish, start no other
+                if self.loop is not None and not running.done():
+                    self.loop.call_soon_threadsafe(self.stop.set)
+                raise
+        if isinstance(error, EndpointError):
+            answered = sum(self.cache.get(key) is not None for key in questions)
+            raise EndpointError(
+                f"{error} {answered:,} of {len(questions):,} requests are answered and saved; "
+                "repeat the command to resume."
+            )
+        if error is not None:
+            raise error
+
+    async def _ask(self, questions: Mapping[str, Question]) -> BaseException | None:
+        """Return what went wrong, if anything did."""
+        self.loop = asyncio.get_running_loop()
+        waiting = iter(questions.items())
+        workers = min(self.endpoint.concurrency, len(questions))
         try:
-            with clients.one() as lane:
-                self.until_answered(lane, key, question)
+            client = self.httpx.AsyncClient(
+                timeout=self.endpoint.timeout,
+                headers=self.headers,
+                limits=self.httpx.Limits(max_connections=workers, max_keepalive_connections=workers),
+            )
+        except (
+            Exception
+        ) as error:  # of proxies and certificates that the environment names, each with its own
+            return EndpointError(_unprepared(error))
+        async with client:
+            ended = await asyncio.gather(
+                *(self._work(client, waiting) for _ in range(workers)), return_exceptions=True
+            )
+        errors = [error for error in ended if error is not None]
+        # What went wrong says more than that the budget ended.
+        return min(errors, key=lambda error: isinstance(error, _LimitReachedError), default=None)
+
+    async def _work(self, client: Any, waiting: Iterator[tuple[str, Question]]) -> None:
+        """Ask one question after the other; if one cannot be answered, no other is begun."""
+        try:
+            for key, question in waiting:
+                if self.stop.is_set():
+                    return
+                await self._until_answered(client, key, question)
         except BaseException:  # a full disk or a fault of our own would meet every other question too
             self.stop.set()
             raise
 
-    def until_answered(self, lane: Lane, key: str, question: Question) -> None:
+    async def _until_answered(self, client: Any, key: str, question: Question) -> None:
         """Send a question again after every fault that may pass."""
-        address = self.endpoint.url.rstrip("/") + "/chat/completions"
-        content = json.dumps(self.endpoint._body(question))
+        content = json.dumps(self.endpoint.body(question))
         jitter = random.Random(f"{self.endpoint.seed}-{key}")
         for attempt in range(self.endpoint.attempts):
             if self.stop.is_set():
                 return
-            self.take_one()
+            self._count_request()
             wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), LONGEST_WAIT)
             try:
-                response = lane.post(address, content)
+                response = await self._post(client, content)
             except Unanswered as fault:
                 self.reason = str(fault)
             else:
-                kept = _kept(response, self.secret) if response.status == 200 else None
-                if kept is not None:
-                    self.cache.put(key, kept)
+                answer = _answer(response, self.secret) if response.status == 200 else None
+                if answer is not None:
+                    self.cache.put(key, answer)
                     return
-                self.reason = f"status {response.status}{self.quoted(response)}"
+                self.reason = f"status {response.status}{self._quoted(response)}"
                 if response.status == 200:
                     self.reason = "the response is not a chat completion in JSON"
-                elif response.status not in TRY_AGAIN:
-                    raise EndpointError(self.refusal(response))
-                wait = max(wait, _asked_to_wait(response.retry_after))
+                elif response.status not in RETRYABLE:
+                    raise EndpointError(self._refusal(response))
+                wait = max(wait, _requested_wait(response.retry_after))
             if attempt + 1 < self.endpoint.attempts:
-                self.stop.wait(wait)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.stop.wait(), wait)
         raise EndpointError(
             f"{self.endpoint.url}: a request failed {self.endpoint.attempts} times; last: {self.reason}."
         )
 
-    def take_one(self) -> None:
-        """Count a request, or raise if the limit is reached."""
-        with self.lock:
-            if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
-                last = f"; the last request that failed: {self.reason}" if self.reason else ""
-                raise _LimitReachedError(
-                    f"The limit of {self.endpoint.max_requests:,} requests is reached{last}."
-                )
-            self.sent += 1
+    async def _post(self, client: Any, content: str) -> Response:
+        """Return the response to a request; the library's own timeouts restart with every byte that arrives."""
+        address = self.endpoint.url.rstrip("/") + "/chat/completions"
+        try:
+            async with (
+                asyncio.timeout(self.endpoint.timeout),
+                client.stream("POST", address, content=content) as response,
+            ):
+                text = await _body(response)
+                return Response(response.status_code, text, response.headers.get("retry-after"))
+        except (TimeoutError, self.httpx.TimeoutException):
+            raise Unanswered(f"no complete answer within {self.endpoint.timeout:g} s") from None
+        except self.httpx.InvalidURL:
+            raise EndpointError("--endpoint is not a valid address.") from None
+        except self.httpx.HTTPError as error:
+            raise Unanswered(f"the connection failed ({type(error).__name__})") from None
 
-    def quoted(self, response: Response) -> str:
+    def _count_request(self) -> None:
+        """Count a request, or raise if the limit is reached."""
+        if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
+            last = f"; the last request that failed: {self.reason}" if self.reason else ""
+            raise _LimitReachedError(
+                f"The limit of {self.endpoint.max_requests:,} requests is reached{last}."
+            )
+        self.sent += 1
+
+    def _quoted(self, response: Response) -> str:
         """Return the beginning of what the server says, without the key."""
         # Masked before it is cut: a key that the cut runs through would not be found any more.
         message = printable(" ".join(self.secret.masked(response.text).split()), 200)
         return f": {message}" if message else ""
 
-    def refusal(self, response: Response) -> str:
+    def _refusal(self, response: Response) -> str:
         hint = ""
         if response.status in (401, 403):
             hint = f" Set the API key in the environment variable {self.endpoint.key_variable}."
-        said = self.quoted(response)
+        said = self._quoted(response)
         return f"{self.endpoint.url} refused the request with status {response.status}{said}{hint}"
+
+
+async def _body(response: Any) -> str:
+    """Return the text of a response, decompressed up to a limit."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "deflate"):
+        raise Unanswered(f"the response is compressed as {encoding[:20]!r}, which was not asked for")
+    # 32 + MAX_WBITS: gzip or zlib, by the header.
+    decompress = zlib.decompressobj(32 + zlib.MAX_WBITS) if encoding in ("gzip", "deflate") else None
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        try:
+            body += decompress.decompress(chunk, LARGEST_BODY + 1 - len(body)) if decompress else chunk
+        except zlib.error:
+            raise Unanswered("the response is compressed and damaged") from None
+        if len(body) > LARGEST_BODY:
+            raise Unanswered(f"the response is larger than {LARGEST_BODY // 2**20} MB")
+    return body.decode("utf-8", errors="replace")
 
 
 class _LimitReachedError(EndpointError):
@@ -480,8 +387,8 @@ class Secret:
         return text if self._is_word else self.masked(text)
 
 
-def _kept(response: Response, secret: Secret) -> dict[str, Any] | None:
-    """Return the part of a chat completion that is kept, or None if the response is not one."""
+def _answer(response: Response, secret: Secret) -> Reply | None:
+    """Return the answer of a chat completion, or None if the response is not one."""
     try:
         choice = json.loads(response.text)["choices"][0]
         said = choice["message"]["content"]
@@ -491,11 +398,11 @@ def _kept(response: Response, secret: Secret) -> dict[str, Any] | None:
         return None
     if not isinstance(text, str):
         return None
-    first = [[secret.masked_in_answer(token), value] for token, value in _first_tokens(choice)]
-    return {"text": secret.masked_in_answer(text), "first_tokens": first, "cut": cut}
+    first = tuple((secret.masked_in_answer(token), value) for token, value in _first_tokens(choice))
+    return Reply(secret.masked_in_answer(text), first, cut)
 
 
-def _first_tokens(choice: dict[str, Any]) -> list[list[Any]]:
+def _first_tokens(choice: dict[str, Any]) -> list[tuple[str, float]]:
     """Return the first token's alternatives; none if they come in a form we do not know, as the text is enough."""
     try:
         content = (choice.get("logprobs") or {}).get("content") or []
@@ -503,15 +410,39 @@ def _first_tokens(choice: dict[str, Any]) -> list[list[Any]]:
         pairs = [(str(t["token"]), float(t["logprob"])) for t in first]
     except (AttributeError, ValueError, KeyError, IndexError, TypeError):
         return []
-    return [[token, logprob] for token, logprob in pairs if math.isfinite(logprob)]
+    return [(token, logprob) for token, logprob in pairs if math.isfinite(logprob)]
 
 
-def _reply(kept: dict[str, Any]) -> Reply:
-    first = tuple((token, logprob) for token, logprob in kept["first_tokens"])
-    return Reply(kept["text"], first, kept.get("cut", False))  # answers kept earlier may not say
+def _reply(answer: Any) -> Reply:
+    """Return an answer as the file holds it, or raise if it has another form."""
+    text, first = answer["text"], tuple((token, value) for token, value in answer["first_tokens"])
+    if not isinstance(text, str):
+        raise TypeError("the text of an answer is a string")
+    if not all(isinstance(token, str) and isinstance(value, int | float) for token, value in first):
+        raise TypeError("first tokens are strings with numbers")
+    return Reply(text, first, answer.get("cut", False))  # answers of earlier runs may not say
 
 
-def _asked_to_wait(header: str | None) -> float:
+def _unprepared(error: Exception) -> str:
+    """Return why no connection can be prepared; what the variables hold stays unsaid, for it may be a password."""
+    named = [name for name in _OF_CONNECTIONS if os.environ.get(name) or os.environ.get(name.lower())]
+    socks = " (a SOCKS proxy needs: pip install 'httpx[socks]')" if isinstance(error, ImportError) else ""
+    return (
+        f"No connection can be prepared ({type(error).__name__}): correct or unset the environment "
+        f"{'variables' if len(named) > 1 else 'variable'} {' and '.join(named) or ' or '.join(_OF_CONNECTIONS)}{socks}."
+    )
+
+
+def httpx_package() -> Any:
+    """Return the package that sends requests, or raise an error that says how to install it."""
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError("httpx", "llm", "Asking an endpoint") from None
+    return httpx
+
+
+def _requested_wait(header: str | None) -> float:
     try:
         seconds = float(header or 0)
     except ValueError:

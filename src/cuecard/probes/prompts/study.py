@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -120,7 +120,6 @@ def prompted_answers(
     *,
     structured: bool = False,
     cache: AnswerCache | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
     """Return a model's answers to the test examples, one row per prompt and example, as `read_predictions` takes them.
 
@@ -140,7 +139,7 @@ def prompted_answers(
         _question(prompt, examples, i, structured) for prompt in prompts for i in range(len(examples))
     ]
     # Asked in one go, so that a budget is one for all prompts.
-    replies = endpoint.ask(questions, cache, progress=progress)
+    replies = endpoint.ask(questions, cache)
     parts = [replies[k * len(examples) : (k + 1) * len(examples)] for k in range(len(prompts))]
     tables = [_answers(prompt, part, examples) for prompt, part in zip(prompts, parts, strict=True)]
     return pl.concat(tables).insert_column(1, pl.lit(endpoint.model).alias("model"))
