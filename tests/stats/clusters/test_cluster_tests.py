@@ -74,3 +74,12 @@ def test_the_two_ways_agree_on_a_strong_cluster(monkeypatch: pytest.MonkeyPatch)
     exact = cluster_log_p(counts)
     monkeypatch.setattr(cluster_tests, "MOST_TABLES", 0)
     np.testing.assert_allclose(cluster_log_p(counts), exact, rtol=0.15)
+
+
+@pytest.mark.parametrize("labels", [71, 200])
+def test_clusters_of_many_labels_of_which_one_is_empty_are_tested(labels: int) -> None:
+    counts = np.random.default_rng(0).integers(0, 4, (6, labels))
+    counts[0] = 0
+    log_p = cluster_log_p(counts)
+    assert log_p[0] == 0
+    assert np.all(log_p <= 0)

@@ -38,10 +38,10 @@ def cluster_log_p(counts: npt.ArrayLike) -> Floats:
     table, totals = table[:, order], totals[order]
     sizes = table.sum(axis=1)
     possible = np.prod(np.minimum(sizes[:, None], totals[:-1]) + 1.0, axis=1)
-    log_p = np.empty(len(table))
+    log_p = np.zeros(len(table))  # a cluster without instances says nothing
     factorial = np.asarray(gammaln(np.arange(int(totals.sum()) + 1) + 1.0))
     few = possible <= MOST_TABLES
-    for i in np.flatnonzero(few):
+    for i in np.flatnonzero(few & (sizes > 0)):
         log_p[i] = _by_enumeration(table[i], totals, factorial)
     if not few.all():
         log_p[~few] = _by_label(table[~few], totals)
