@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from cuecard.audits.partial_input.baselines.judging import Baseline
-from cuecard.audits.partial_input.findings import partial_findings
+import pytest
 
-SUMMARY = {"primary": "hypothesis_only", "inflation": {}}
+from cuecard.audits.partial_input.baselines.judging import Baseline
+from cuecard.audits.partial_input.findings import partial_findings, severity_of_baseline
+
+SUMMARY = {"primary": "hypothesis_only", "inflation": {}, "alpha": 0.05}
 
 
 def line(name: str, accuracy: float, kind: str = "content-blind", **more: object) -> Baseline:
@@ -59,3 +61,51 @@ def test_an_auc_whose_interval_holds_chance_is_not_said_to_be_above_it():
     [only] = partial_findings(SUMMARY, (weak,), None, "choice")
     assert (only.severity, only.title) == ("info", "Length-only AUC may be above chance")
     assert "Both intervals include chance; the test of the probabilities is significant (p = " in only.text
+
+
+def test_a_significant_test_is_not_called_insignificant():
+    at = line(
+        "hypothesis_only",
+        0.5,
+        "partial",
+        direction="at",
+        q_value=0.042,
+        p_value=0.02,
+        log10_p=-1.7,
+        test="score",
+    )
+    title, text = finding(at)
+    assert title == "Hypothesis-only accuracy is not surely below chance"
+    assert "not significant" not in text
+    assert (
+        "The test of the probabilities is significant below chance, but no interval excludes chance" in text
+    )
+    title, text = finding(line("hypothesis_only", 0.5, "partial", direction="at", q_value=0.2))
+    assert title == "Hypothesis-only accuracy does not differ from chance"
+    assert "not significant" in text
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.93, "for 93.0 % of the examples, but the"), (0.4, None), (None, None)]
+)
+def test_how_often_the_most_frequent_label_is_predicted_is_looked_at(share, said):
+    ranked = line("length", 0.567, auc=0.56, auc_low=0.55, auc_high=0.57, majority_predicted=share)
+    _, text = finding(ranked)
+    assert "Accuracy alone does not show this leak" in text
+    assert ("most frequent label" in text) is (said is not None)
+    assert (said or "") in text
+
+
+def test_a_ranking_of_many_labels_that_hardly_names_the_right_one_is_low():
+    many = {
+        "chance": 0.013,
+        "luck": 0.013,
+        "low": 0.03,
+        "high": 0.036,
+        "auc": 0.63,
+        "auc_low": 0.61,
+        "auc_high": 0.65,
+    }
+    assert severity_of_baseline(line("hypothesis_only", 0.033, "partial", **many)) == "low"
+    named = many | {"low": 0.2, "high": 0.24}
+    assert severity_of_baseline(line("hypothesis_only", 0.22, "partial", **named)) == "high"

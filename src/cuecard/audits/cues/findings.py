@@ -86,9 +86,7 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: 
         if row["family"] in relational:
             finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
         elif row["family"] in content:
-            finding = _as_information(
-                finding, "The content of the text is part of this task, so this is not a shortcut."
-            )
+            finding = _as_information(finding, "What the text says may be the task or a shortcut.")
         findings.append(finding)
     tested = evidence.cues.filter(~pl.col("family").is_in(content))
     overall = all_features(

@@ -17,6 +17,8 @@ from cuecard.stats import format_p, state_probability
 from cuecard.wording import listed, of_responses
 
 EXAMPLES_SHOWN = 3
+#: Where chance is below the first, a score of which the second is not surely gained is low, however well it ranks.
+MANY_ANSWERS, LEAST_OF_MANY = 0.1, 0.04
 LOWER_BOUND = "This is a lower bound: a stronger model may find more."
 
 _NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
@@ -80,7 +82,7 @@ def partial_findings(
     if blind:
         findings.append(_blind(blind, task))
     quiet = [b for b in baselines if b.kind == "partial" and b.direction == "at"]
-    findings += [_at_chance(b, task) for b in quiet]
+    findings += [_at_chance(b, task, summary["alpha"]) for b in quiet]
     findings += [_relation(b, task) for b in baselines if b.kind == "relation" and b.direction == "above"]
     for name, shift in summary["inflation"].items():
         findings.append(_inflation(name, shift))
@@ -127,12 +129,14 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
     if _unsure(baseline):
         text += f". Both intervals include chance; the test of the probabilities is significant (p = {_p(baseline)})"
     elif baseline.low <= baseline.chance:
-        single = task in ("pair", "text")
-        majority = (
-            "the model predicts the most frequent label for most examples, but the" if single else "the"
-        )
+        majority = ""
+        if baseline.majority_predicted is not None and baseline.majority_predicted > 0.5:
+            majority = (
+                f"the model predicts the most frequent label for {_percent(baseline.majority_predicted)} of the "
+                "examples, but "
+            )
         text += (
-            f". Accuracy alone does not show this leak: {majority} probability of a "
+            f". Accuracy alone does not show this leak: {majority}the probability of a "
             f"{_OPTION[task]} is associated with the correct {_SOUGHT.get(task, 'answer')} (p = {_p(baseline)})"
         )
     return f"{text}."
@@ -166,10 +170,16 @@ def _given_away(baseline: Baseline) -> tuple[int, float]:
     return -SEVERITIES.index(severity_of_baseline(baseline)), max(_gains(baseline))
 
 
-def _at_chance(baseline: Baseline, task: Task) -> Finding:
+def _at_chance(baseline: Baseline, task: Task, alpha: float) -> Finding:
     accuracy, unseen = _ACCURACY[baseline.name, task]
+    title = f"{accuracy} does not differ from chance"
+    verdict = "The difference is not significant"
+    if baseline.q_value <= alpha:
+        title = f"{accuracy} is not surely below chance"
+        tested = "probabilities" if baseline.test == "score" else "hits"
+        verdict = f"The test of the {tested} is significant below chance, but no interval excludes chance"
     text = (
-        f"{accuracy}{unseen} is {_score(baseline, task)}. The difference is not significant "
+        f"{accuracy}{unseen} is {_score(baseline, task)}. {verdict} "
         f"(p = {_p(baseline)}; adjusted for all baselines tested, {state_probability('q', baseline.q_value)})."
     )
     if baseline.detectable_auc is not None:
@@ -177,7 +187,7 @@ def _at_chance(baseline: Baseline, task: Task) -> Finding:
             f" On a dataset of this size, the test detects an AUC of {baseline.detectable_auc:z.3f} or more with a "
             "power of 80 %. It may miss smaller leaks, and leaks that this model cannot learn."
         )
-    return _finding(baseline, "info", f"{accuracy} does not differ from chance", text)
+    return _finding(baseline, "info", title, text)
 
 
 def _relation(baseline: Baseline, task: Task) -> Finding:
@@ -213,6 +223,8 @@ def severity_of_baseline(baseline: Baseline) -> Severity:
     if _unsure(baseline):
         return "info"
     gain, ranking = _gains(baseline)
+    if baseline.chance < MANY_ANSWERS and gain < LEAST_OF_MANY:
+        return "low"  # a ranking of many answers that hardly ever names the right one inflates no score
     if gain >= 0.15 or ranking >= 0.4:
         return _capped(baseline, "high")
     return "medium" if gain >= 0.04 or ranking >= 0.15 else "low"

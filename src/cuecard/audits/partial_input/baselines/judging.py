@@ -33,7 +33,8 @@ class Baseline:
     "below", `turned` is the accuracy of naming the least likely answer instead. `information` is in bits; `auc` is the
     mean area under the ROC curve of a label against the rest, or how often the right choice ranks above a wrong one.
     `detectable_auc` is the smallest one that the test would have found in four of five sets like this. `units` is the
-    number of distinct texts (or choices) among the n examples.
+    number of distinct texts (or choices) among the n examples; `majority_predicted` the share of them for which the
+    most frequent label is predicted, of pairs and texts.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Baseline:
     turned_low: float | None = None
     turned_high: float | None = None
     units: int | None = None
+    majority_predicted: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the line as it is written on the card."""
@@ -130,6 +132,9 @@ def measured(
         test=test.name,
         hits_p_value=test.hits_p,
         units=n if guesses.unit is None else number_of_units(guesses.unit),
+        majority_predicted=None
+        if grouped
+        else guesses.mean(guesses.answer == _shares(gold, guesses).argmax()),
     )
     line = _with_ranking(line, guesses, gold, tested, grouped=grouped, chain=chain)
     if null is not None and guesses.probability is not None:
