@@ -116,6 +116,35 @@ def test_an_answer_that_is_right_too_often_is_a_finding() -> None:
     assert "of the 200 questions that offer it" in text
 
 
+def test_all_questions_that_offer_an_answer_count_also_near_copies_of_each_other() -> None:
+    """“all of these” is right in 75 % of 80 questions; twenty of them nearly copy another one."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for i in range(400):
+        choices = [" ".join(rng.choice(WORDS, 4)) for _ in range(3)]
+        question, answer = " ".join(rng.choice(WORDS, 12)), int(rng.integers(0, 3))
+        if i < 60:
+            choices, answer = [*choices[:2], "all of these"], 2 if i < 55 else 0
+        rows.append({"question": question, "choices": choices, "answer": answer})
+        if i < 20:
+            rows.append({"question": f"{question} then", "choices": choices, "answer": 2 if i < 5 else 1})
+    [finding] = [f for f in Overview().run(load(rows)).findings if f.key == "repeated-text"]
+    assert (finding.n, finding.value) == (80, 60 / 80)
+    assert finding.low <= finding.value <= finding.high
+    assert "75.0\xa0% of the 80 questions that offer it" in finding.text
+
+
+def test_an_answer_that_is_right_in_half_of_its_offers_predicts_nothing() -> None:
+    rng = np.random.default_rng(4)
+    rows = []
+    for _ in range(60):
+        question = " ".join(rng.choice(WORDS, 12))
+        for copy, answer in (("", 0), (" again", 1)):  # the first copy is always right
+            choices = ["yes it is", " ".join(rng.choice(WORDS, 4))]
+            rows.append({"question": f"{question}{copy}", "choices": choices, "answer": answer})
+    assert "A repeated answer predicts the label" not in titles(load(rows))
+
+
 def test_a_repeated_answer_is_graded_by_what_it_gives_away_of_the_whole_dataset() -> None:
     """“all of these” is right in 80 % of 30 of 2,000 questions: much there, little in all."""
     rng = np.random.default_rng(3)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import Finding, severity_of
 from cuecard.data import Instances, Task
 from cuecard.data.row_numbers import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
+from cuecard.stats._arrays import divided
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
 from cuecard.wording import listed, of_responses, percent, plural
 
@@ -144,13 +145,15 @@ def _telling(data: Instances) -> list[Finding]:
 def repeated_texts(train: Instances) -> list[RepeatedText]:
     """Return the texts of many training examples that go with a label beyond chance, what gives most away first.
 
-    Here the text itself is what is tested, so its examples count one by one; copies of a whole example are one, because
-    they have its label whatever the text. The right answer of a question is
+    Shares are of all examples with the text. Here the text itself is what is tested, so its examples count one by one;
+    copies of a whole example are one in the test and the interval, because they have its label whatever the text. The
+    right answer of a question is
     exchangeable among its choices; the label of another example has the prior of the set, with or without these copies,
     whichever is larger: where near copies have different labels, the first one may have the same label each time.
     """
     with_copies = np.bincount(train.label_codes, minlength=len(train.labels)) / max(len(train), 1)
-    train = _without_copies(train)
+    everything, is_first = train, _without_copies(train)
+    train, rows_kept = train.rows(is_first), np.flatnonzero(is_first)
     units, n_labels = dense_codes(train.units("hypothesis")), len(train.labels)
     n_units = int(units.max(initial=-1)) + 1
     if train.grouped:
@@ -185,10 +188,7 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
         )
         test = within_example_test(unit, k, m, n, right, n_features=n_units)
         trials = test.informative[kept]
-        hits, chance = test.observed[kept], np.nan_to_num(test.expected[kept] / np.maximum(trials, 1))
         leaning = np.where(test.z[kept] >= 0, 0, 1)
-        hits = np.where(leaning == 0, hits, trials - hits)
-        chance = np.where(leaning == 0, chance, 1 - chance)
         log_p = test.log_p()[kept]
     else:
         own = np.searchsorted(kept, units[having])
@@ -200,33 +200,62 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
         each = binomial_log_p(table, trials[:, None], prior)
         above = np.where(table / trials[:, None] > prior, each, 0.0)
         leaning = above.argmin(axis=1)
-        hits, chance = table[np.arange(len(kept)), leaning], prior[leaning]
+        chance = prior[leaning]
         log_p = np.minimum(above.min(axis=1) + np.log(n_labels), 0.0)
-    return _notable(train, first, hits, trials, chance, leaning, log_p)
+    shares = _shares_of_all(everything, rows_kept[first], leaning)
+    if train.grouped:
+        chance = shares.chance
+    return _notable(everything, rows_kept[first], shares, trials, chance, leaning, log_p)
 
 
-def _without_copies(train: Instances) -> Instances:
-    """Return the first of all examples that are copies of each other, premise and all."""
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """How many examples have each text, the share of them that has its label, and what chance gives choices."""
+
+    n: Ints
+    share: Floats
+    chance: Floats
+
+
+def _shares_of_all(train: Instances, first: Ints, label: Ints) -> _Shares:
+    """Return the shares of labels among all examples with some texts, given by the first row of each."""
+    units = train.units("hypothesis")
+    of_text = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int64)
+    of_text[units[first]] = np.arange(len(first))
+    having = np.flatnonzero(of_text[units] >= 0)
+    text = of_text[units[having]]
+    if not train.grouped:
+        n = np.bincount(text, minlength=len(first))
+        k = np.bincount(text[train.label_codes[having] == label[text]], minlength=len(first))
+        return _Shares(n, divided(k, n), np.zeros(len(first)))
+    sizes = np.bincount(train.example_codes)
+    right = train.label_codes[having] == 0
+    offers = np.unique(text * len(sizes) + train.example_codes[having])
+    n = np.bincount(offers // len(sizes), minlength=len(first))
+    k = np.bincount(text[right], minlength=len(first))
+    chance = np.bincount(text, 1 / sizes[train.example_codes[having]], minlength=len(first))
+    share, chance = divided(k, n), divided(chance, n)
+    return _Shares(n, np.where(label == 0, share, 1 - share), np.where(label == 0, chance, 1 - chance))
+
+
+def _without_copies(train: Instances) -> Bools:
+    """Return which rows are of the first of all examples that are copies of each other, premise and all."""
     first = first_of_code(train.units("example"))
     if train.grouped:  # an example with all its choices
         kept = np.zeros(train.n_examples, dtype=np.bool_)
         kept[train.example_codes[first]] = True
         first = kept[train.example_codes]
-    return train.rows(first)
+    return first
 
 
 def _notable(
-    train: Instances,
-    first: npt.NDArray[np.int64],
-    hits: npt.NDArray[np.int64],
-    trials: npt.NDArray[np.int64],
-    chance: npt.NDArray[np.float64],
-    leaning: npt.NDArray[np.int64],
-    log_p: npt.NDArray[np.float64],
+    train: Instances, first: Ints, shares: _Shares, trials: Ints, chance: Floats, leaning: Ints, log_p: Floats
 ) -> list[RepeatedText]:
-    low, high = wilson(hits, trials)
+    """Return the texts whose label is surely far from chance; `trials` are their independent examples."""
+    low, high = wilson(np.rint(shares.share * trials), trials)
+    low, high = np.minimum(low, shares.share), np.maximum(high, shares.share)
     good = (q_values(log_p) <= ALPHA) & (np.nan_to_num(low) - chance >= NOTABLE_GAIN)
-    gain = np.nan_to_num((low - chance) / np.maximum(1 - chance, 1e-9)) * trials
+    gain = np.nan_to_num((low - chance) / np.maximum(1 - chance, 1e-9)) * shares.n
     order = np.flatnonzero(good)[np.argsort(-gain[good], kind="stable")]
     if not len(order):
         return []
@@ -234,9 +263,9 @@ def _notable(
     return [
         RepeatedText(
             str(text)[:80],
-            int(trials[i]),
+            int(shares.n[i]),
             train.labels[int(leaning[i])],
-            float(hits[i] / trials[i]),
+            float(shares.share[i]),
             float(low[i]),
             float(high[i]),
             float(chance[i]),
