@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from cuecard.analysis import Measure
-from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.analysis import Finding, Measure
+from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 
 
 def excess(value: float, half: float, n: int = 500, name: str = "hypothesis_only") -> Measure:
@@ -16,11 +16,9 @@ def excess(value: float, half: float, n: int = 500, name: str = "hypothesis_only
     )  # fmt: skip
 
 
-def finding(
-    key: str, low: float, value: float, high: float, severity: str, section: str = "cues"
-) -> FindingModel:
+def finding(key: str, low: float, value: float, high: float, severity: str, section: str = "cues") -> Finding:
     """A finding about a share with chance 0.5 over the whole dataset."""
-    return FindingModel(
+    return Finding(
         id=f"{section}/{key}", section=section, severity=severity, title=f"About {key}", text="It is so.",
         value=value, low=low, high=high, chance=0.5, n=500, gain=max(0.0, (low - 0.5) / 0.5),
     )  # fmt: skip
@@ -28,7 +26,7 @@ def finding(
 
 def card_with(
     *measures: Measure,
-    findings: tuple[FindingModel, ...] = (),
+    findings: tuple[Finding, ...] = (),
     task: str = "pair",
     skipped: tuple[str, ...] = (),
     examples: pl.DataFrame | None = None,

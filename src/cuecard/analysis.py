@@ -10,9 +10,20 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    runtime_checkable,
+)
 
 import polars as pl
+from pydantic import Field
 
 from cuecard.data import Task
 
@@ -159,7 +170,7 @@ def interval(numbers: Row, value: str = "value", prefix: str = "") -> dict[str, 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One real example shown beside a finding."""
+    """A real example that shows a finding."""
 
     example_id: str
     split: str
@@ -174,9 +185,13 @@ class Finding:
     """A sentence with numbers: what, how strong, against which chance level, on how many examples.
 
     `key` tells the findings of a section apart where they are not about a cue, such as "repeated-examples"; together
-    with `label` it makes the `id` unique.
+    with `label` it makes the `id` unique. `words` are those it is about, by which it may be part of another finding.
+    Neither is written to the card; `id`, `gain` and `whole` follow from the other fields.
     """
 
+    id: Annotated[str, Field(description="Stays the same between runs: section, cue and label.")] = field(
+        default="", kw_only=True
+    )
     section: str
     severity: Severity
     title: str
@@ -187,32 +202,40 @@ class Finding:
     chance: float | None = None
     n: int | None = None
     evidence: tuple[Evidence, ...] = ()
-    cue: str = ""  # as `cuecard explain` takes it
-    label: str = ""  # the label it is about, if it is about one
+    cue: Annotated[str, Field(description="The cue it is about, as `cuecard explain` takes it.")] = ""
+    label: Annotated[str, Field(description="The label it is about, if it is about one.")] = ""
     unit: Unit = "share"
-    key: str = ""
-    counted: Counted = "examples"  # what `n` counts
-    role: Role = "cue"
-    coverage: float = 1.0  # share of the examples it concerns
-    words: tuple[str, ...] = ()  # words it is about, by which it may be part of another finding
-    parts: tuple[str, ...] = ()  # the same thing said in other ways: titles of the findings it absorbed
-    q_value: float | None = None  # of the test it rests on, over the tests of its section
-    card_q: float | None = None  # the same over all sections of a card
+    key: Annotated[str, Field(exclude=True)] = ""
+    coverage: Annotated[float, Field(description="Share of the examples it concerns.")] = 1.0
+    gain: Annotated[
+        float,
+        Field(description="Part of what chance leaves that it surely gives away, over the whole dataset."),
+    ] = field(default=0.0, kw_only=True)
+    whole: Annotated[bool, Field(description="Whether it is a shortcut measured over the whole dataset.")] = (
+        field(default=False, kw_only=True)
+    )
+    words: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+    parts: Annotated[tuple[str, ...], Field(description="The same thing said in other ways.")] = ()
+    q_value: Annotated[
+        float | None,
+        Field(description="q-value of the test it rests on, over the tests of its section."),
+    ] = None
+    card_q: Annotated[float | None, Field(description="The same over all sections of the card.")] = None
+    counted: Annotated[Counted, Field(description="What n counts.")] = "examples"
+    role: Annotated[
+        Role,
+        Field(description="Whether it predicts the label, or is a flaw of the data that distorts scores."),
+    ] = "cue"
+    command: Annotated[str, Field(description="What to type to see it again.")] = ""
 
-    @property
-    def id(self) -> str:
-        """What stays the same between runs: the section, the cue (or key), and the label it is about."""
-        return "/".join(part for part in (self.section, self.cue or self.key, self.label) if part)
-
-    @property
-    def gain(self) -> float:
-        """How much of what chance leaves it surely gives away over the whole dataset, from 0 to 1."""
-        return self.coverage * _given_away(self.value, self.low, self.chance) if self.unit == "share" else 0.0
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is a shortcut measured over the whole dataset, not a cue of some examples."""
-        return self.coverage == 1.0 and self.chance is not None and not self.cue
+    def __post_init__(self) -> None:
+        """Derive what follows from the other fields; a finding that is read from a card has no key, but its id."""
+        if not self.id or self.key or self.cue:
+            parts = (self.section, self.cue or self.key, self.label)
+            object.__setattr__(self, "id", "/".join(part for part in parts if part))
+        gain = _given_away(self.value, self.low, self.chance) if self.unit == "share" else 0.0
+        object.__setattr__(self, "gain", self.coverage * gain)
+        object.__setattr__(self, "whole", self.coverage == 1.0 and self.chance is not None and not self.cue)
 
 
 #: A finding is high or medium if it surely gives away this much of what chance leaves, over the whole dataset.
@@ -228,55 +251,13 @@ def severity_of(gain: float) -> Severity:
     return "high" if gain >= HIGH_GAIN else "medium" if gain >= MEDIUM_GAIN else "low"
 
 
-class Graded(Protocol):
-    """Anything with a severity: a finding, here or on a card."""
-
-    @property
-    def severity(self) -> Severity:
-        """How serious it is."""
-        ...
-
-    @property
-    def gain(self) -> float:
-        """How much it gives away."""
-        ...
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is measured over the whole dataset."""
-        ...
-
-    @property
-    def unit(self) -> Unit:
-        """What its number is."""
-        ...
-
-    @property
-    def value(self) -> float | None:
-        """Its number."""
-        ...
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of its interval."""
-        ...
-
-    @property
-    def chance(self) -> float | None:
-        """What the number is by chance."""
-        ...
-
-
-G = TypeVar("G", bound=Graded)
-
-
-def most_serious_first(findings: Iterable[G]) -> list[G]:
+def most_serious_first(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings by severity; then shortcuts of the whole dataset before cues; then by what they give away.
 
     Scores such as an AUC are no shares of examples: they come after the shares, the highest above chance first.
     """
 
-    def order(one: G) -> tuple[int, bool, float, float]:
+    def order(one: Finding) -> tuple[int, bool, float, float]:
         score = _given_away(one.value, one.low, one.chance) if one.unit == "score" else 0.0
         return SEVERITIES.index(one.severity), not one.whole, -one.gain, -score
 
@@ -326,8 +307,7 @@ class Analysis(Protocol):
     may also declare `needs` (see `Need`), `extras` (names of optional dependencies; a property where it depends on the
     parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default), `caveat` (a sentence on
     how to read its numbers, which exports repeat), `parallel` (whether it may run at the same time as others, because
-    it neither prints nor changes anything that they read; false by default) and a function `measured(summary)` that
-    returns its measures, by which cards of an older schema are read.
+    it neither prints nor changes anything that they read; false by default).
 
     `any_size` says that it sees all examples of a dataset that does not fit in memory (false by default): its arrays
     then come from `data.space`, and what it reads of texts goes over `data.chunks()`. Others are given

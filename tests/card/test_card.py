@@ -53,12 +53,12 @@ def test_a_file_is_audited_by_its_path_and_a_loaded_set_takes_no_second_test_spl
 
 
 def test_a_card_prints_one_finding_in_the_singular():
-    from cuecard.card.card import FindingModel
+    from cuecard.analysis import Finding
     from policy_cards import card_with
 
     card = card_with()
     card.findings = [
-        FindingModel(section="cues", severity=severity, title="t", text="t")
+        Finding(section="cues", severity=severity, title="t", text="t")
         for severity in ("low", "info", "info")
     ]
     assert repr(card).startswith("Card('tiny', 1 finding, 2 remarks; ")

@@ -9,17 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.analysis import Evidence, Finding
 from cuecard.audits.cues.measures import cue_measures
 from cuecard.audits.overview import overview_measures
-from cuecard.card.card import (
-    Card,
-    DatasetInfo,
-    EvidenceModel,
-    FindingModel,
-    Provenance,
-    Section,
-    SplitInfo,
-)
+from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -48,7 +41,7 @@ def _make_card(
     *,
     task: str = "pair",
     name: str = "tiny",
-    findings: Sequence[FindingModel] | None = None,
+    findings: Sequence[Finding] | None = None,
     sections: dict[str, Section] | None = None,
 ) -> Card:
     tables = {
@@ -110,7 +103,7 @@ def _make_card(
     return card
 
 
-def finding(word: str, label: str, **changes: Any) -> FindingModel:
+def finding(word: str, label: str, **changes: Any) -> Finding:
     """Return a finding about a word with one example."""
     values: dict[str, Any] = {
         "section": "cues",
@@ -124,7 +117,7 @@ def finding(word: str, label: str, **changes: Any) -> FindingModel:
         "n": 992,
         "counted": "instances",
         "evidence": [
-            EvidenceModel(
+            Evidence(
                 example_id="train-7",
                 split="train",
                 label=label,
@@ -135,7 +128,7 @@ def finding(word: str, label: str, **changes: Any) -> FindingModel:
         ],
         "command": f"cuecard explain {word}",
     }
-    return FindingModel(**(values | changes))
+    return Finding(**(values | changes))
 
 
 def cue_table(features: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cuecard.card.card import Card, EvidenceModel, FindingModel, Section
+from cuecard.analysis import Evidence, Finding
+from cuecard.card.card import Card, Section
 from cuecard.report.markdown import code, dataset_card_markdown, escape, finding_markdown
 
 CardMaker = Callable[..., Card]
@@ -64,11 +65,11 @@ def test_line_breaks_cannot_leave_a_table_cell(make_card: CardMaker) -> None:
 
 
 def test_the_cue_is_bold_only_in_the_text_that_was_searched_and_only_as_a_word(make_card: CardMaker) -> None:
-    example = EvidenceModel(
+    example = Evidence(
         example_id="1", split="train", label="neutral", premise="Go to town", hypothesis="To sit together",
         highlight=["to"],
     )  # fmt: skip
-    finding = FindingModel(section="cues", severity="low", title="t", text="x", evidence=[example])
+    finding = Finding(section="cues", severity="low", title="t", text="x", evidence=[example])
     card = make_card(findings=[finding])
     card["cues"].parameters["scope"] = "hypothesis"
     text = finding_markdown(card, finding)

@@ -1,7 +1,7 @@
 """The result: the card, its files and its schema."""
 
 from cuecard.card.board import Board, board
-from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo, join_cards
+from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo, join_cards
 from cuecard.card.changes import CueChange
 from cuecard.card.diff import Change, Comparison, compare
 from cuecard.card.files import (
@@ -24,7 +24,6 @@ __all__ = [
     "Comparison",
     "CueChange",
     "DatasetInfo",
-    "FindingModel",
     "Provenance",
     "Section",
     "SplitInfo",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,13 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from cuecard.analysis import (
     SEVERITIES,
     About,
-    Counted,
     Finding,
     Measure,
-    Role,
-    Severity,
     Status,
-    Unit,
     most_serious_first,
     severity_of,
 )
@@ -57,62 +52,6 @@ class DatasetInfo(_Frozen):
         default_factory=dict, description="Reason to the number of rows left out."
     )
     notes: list[str] = Field(default_factory=list)
-
-
-class EvidenceModel(_Frozen):
-    """A real example that shows a finding."""
-
-    example_id: str
-    split: str
-    label: str
-    hypothesis: str
-    premise: str = ""
-    highlight: list[str] = Field(default_factory=list)
-
-
-class FindingModel(_Frozen):
-    """A sentence with numbers."""
-
-    id: str = Field(default="", description="Stays the same between runs: section, cue and label.")
-    section: str
-    severity: Severity
-    title: str
-    text: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    chance: float | None = None
-    n: int | None = None
-    evidence: list[EvidenceModel] = Field(default_factory=list)
-    cue: str = Field(default="", description="The cue it is about, as `cuecard explain` takes it.")
-    label: str = Field(default="", description="The label it is about, if it is about one.")
-    unit: Unit = "share"
-    coverage: float = Field(default=1.0, description="Share of the examples it concerns.")
-    gain: float = Field(
-        default=0.0,
-        description="Part of what chance leaves that it surely gives away, over the whole dataset.",
-    )
-    whole: bool = Field(
-        default=False, description="Whether it is a shortcut measured over the whole dataset."
-    )
-    parts: list[str] = Field(default_factory=list, description="The same thing said in other ways.")
-    q_value: float | None = Field(
-        default=None, description="q-value of the test it rests on, over the tests of its section."
-    )
-    card_q: float | None = Field(default=None, description="The same over all sections of the card.")
-    counted: Counted = Field(default="examples", description="What n counts.")
-    role: Role = Field(
-        default="cue",
-        description="Whether it predicts the label, or is a flaw of the data that distorts scores.",
-    )
-    command: str = Field(default="", description="What to type to see it again.")
-
-    @classmethod
-    def of(cls, finding: Finding, command: str) -> FindingModel:
-        """Return a finding as it is written on the card, with what to type to see it again."""
-        values = asdict(finding)
-        del values["key"], values["words"]
-        return cls(**values, id=finding.id, gain=finding.gain, whole=finding.whole, command=command)
 
 
 class Section(BaseModel):
@@ -230,7 +169,7 @@ class Card(BaseModel):
 
     cuecard: Literal["2"] = Field(default=SCHEMA_VERSION, description="Version of this schema.")
     dataset: DatasetInfo
-    findings: list[FindingModel] = Field(default_factory=list)
+    findings: list[Finding] = Field(default_factory=list)
     sections: dict[str, Section] = Field(default_factory=dict)
     provenance: Provenance = Field(default_factory=Provenance)
 
@@ -388,7 +327,7 @@ def largest_shortcut(card: Card) -> Measure | None:
     return largest
 
 
-def states(finding: FindingModel, measure: Measure) -> bool:
+def states(finding: Finding, measure: Measure) -> bool:
     """Return whether a finding states this measure."""
     stated = finding.section, finding.unit, finding.value
     return stated == (measure.section, measure.unit, measure.value) and measure.worse == "higher"

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cuecard.analysis import Unit
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import Finding, Unit
+from cuecard.card.card import Card
 from cuecard.card.changes import CueChange, Movement, cue_changes, judged_measures
 from cuecard.errors import UsageError
 
@@ -188,7 +188,7 @@ def _measures(before: Card, after: Card) -> list[Change]:
     return changes
 
 
-def _identity(finding: FindingModel) -> str:
+def _identity(finding: Finding) -> str:
     return finding.id or finding.title
 
 

@@ -14,7 +14,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import polars as pl
 
 from cuecard.card.card import SCHEMA_VERSION, Card
-from cuecard.card.migration import READABLE, migrated
 from cuecard.data.files.guard import guarded, reason
 from cuecard.data.files.paths import check_regular
 from cuecard.documents import checked, parse_json
@@ -109,12 +108,10 @@ def save_report(folder: Path, report: str) -> Path:
 
     files: dict[str, Write] = {REPORT_FILE: write_report}
     document = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
-    if "files" in document["provenance"]:  # earlier versions wrote no hashes
-        document["provenance"]["files"][REPORT_FILE] = hashlib.sha256(
-            report.encode(errors="replace")
-        ).hexdigest()
-        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-        files[CARD_FILE] = lambda file: file.write_text(text, encoding="utf-8")
+    written = document["provenance"].setdefault("files", {})
+    written[REPORT_FILE] = hashlib.sha256(report.encode(errors="replace")).hexdigest()
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    files[CARD_FILE] = lambda file: file.write_text(text, encoding="utf-8")
     write_together(folder, files)
     return folder / REPORT_FILE
 
@@ -157,11 +154,8 @@ def _table_file(name: str) -> str:
     return f"{TABLES_FOLDER}/{name}.parquet"
 
 
-def load_card(path: str | Path, *, current: bool = False) -> Card:
-    """Return the card saved in a folder (or the `card.json` itself), with its tables.
-
-    With `current`, a card of an earlier schema is refused: its findings have no ids that can be compared.
-    """
+def load_card(path: str | Path) -> Card:
+    """Return the card saved in a folder (or the `card.json` itself), with its tables."""
     path = Path(path)
     file = path / CARD_FILE if path.is_dir() else path
     for folder in file.absolute().parents[:2]:  # a card may be written with the folder around it
@@ -169,7 +163,7 @@ def load_card(path: str | Path, *, current: bool = False) -> Card:
     for attempt in range(_READS):
         raw = _read(file, path)
         try:
-            return _with_tables(card_without_tables(raw, file, current=current), file)
+            return _with_tables(card_without_tables(raw, file), file)
         except InputError:
             # Another run may have replaced the folder in between: then its new content is what to read.
             if attempt == _READS - 1 or _read(file, path) == raw:
@@ -220,13 +214,11 @@ def _read(file: Path, path: Path) -> bytes:
         ) from None
 
 
-def card_without_tables(raw: bytes, file: Path, *, current: bool = False) -> Card:
+def card_without_tables(raw: bytes, file: Path) -> Card:
     """Return the card of the content of a `card.json`; its tables stay on disk."""
     document = parse_json(raw, f"{file}: this is not a card; it", _REMEDY)
     version = document.get("cuecard") if isinstance(document, dict) else None
-    if version in READABLE and not current:
-        document = migrated(document)
-    elif version != SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         raise InputError(
             f"{file}: this is not a card of schema {SCHEMA_VERSION} (found {printable(repr(version), 60)}); {_REMEDY}."
         )

@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Literal, get_args
 
-from cuecard.analysis import HIGH_GAIN, MEDIUM_GAIN, SEVERITIES, Measure, Severity, severity_of
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import HIGH_GAIN, MEDIUM_GAIN, SEVERITIES, Finding, Measure, Severity, severity_of
+from cuecard.card.card import Card
 from cuecard.card.changes import MeasuredChange, measured_change, shared_examples
 from cuecard.data import Task
 from cuecard.errors import InputError
@@ -224,7 +224,7 @@ class Reference:
             return None
         return measured_change(before, measure, (self.card, card) if self.card else None)
 
-    def is_known(self, finding: FindingModel) -> bool:
+    def is_known(self, finding: Finding) -> bool:
         """Return whether a finding was there before and did not get significantly worse."""
         before = self.findings.get(finding.id)
         if before is None:
@@ -233,7 +233,7 @@ class Reference:
         return change is None or not change.worsened("higher")
 
 
-def finding_measure(finding: FindingModel) -> Measure:
+def finding_measure(finding: Finding) -> Measure:
     """Return the number of a finding, above chance where there is a chance level, as a measure named by its id."""
     value, low, high = (
         None if number is None else number - (finding.chance or 0.0)
@@ -309,7 +309,7 @@ def _count(
     name: str,
     section: str,
     severity: Severity,
-    findings: Sequence[FindingModel],
+    findings: Sequence[Finding],
     policy: Policy,
     references: Sequence[Reference],
 ) -> FindingCount:
@@ -342,7 +342,7 @@ def _reaches(severity: Severity, least: Severity) -> bool:
     return SEVERITIES.index(severity) <= SEVERITIES.index(least)
 
 
-def _possible(finding: FindingModel) -> Severity:
+def _possible(finding: Finding) -> Severity:
     """Return how severe a finding may be at the upper end of its interval.
 
     Only a severity that follows from the gain can rise; one that was set for another reason stays.
@@ -352,13 +352,13 @@ def _possible(finding: FindingModel) -> Severity:
     return severity_of(_gain(finding, finding.high))
 
 
-def _gain(finding: FindingModel, value: float | None) -> float:
+def _gain(finding: Finding, value: float | None) -> float:
     if finding.unit != "share" or value is None or finding.chance is None or finding.chance >= 1:
         return 0.0
     return finding.coverage * max(0.0, (value - finding.chance) / (1 - finding.chance))
 
 
-def _needed(finding: FindingModel, severity: Severity) -> int | None:
+def _needed(finding: Finding, severity: Severity) -> int | None:
     """Return how many examples would settle whether a finding is so severe."""
     if finding.value is None or finding.low is None or finding.high is None or not finding.n:
         return None

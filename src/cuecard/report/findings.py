@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from cuecard import wording
-from cuecard.analysis import SEVERITIES, most_serious_first
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import SEVERITIES, Finding, most_serious_first
+from cuecard.card.card import Card
 from cuecard.wording import display_text, listed
 
 __all__ = [
@@ -28,19 +28,19 @@ __all__ = [
 _LEARNED = ("partial_input", "pair_graph", "slices")
 
 
-def how_many_more(findings: Sequence[FindingModel]) -> str:
+def how_many_more(findings: Sequence[Finding]) -> str:
     """Return how many findings are not shown yet, remarks apart: “14 more findings and 11 remarks”."""
     remarks = sum(finding.severity == "info" for finding in findings)
     parts = [wording.plural(len(findings) - remarks, "more finding")] if len(findings) > remarks else []
     return listed([*parts, *([wording.plural(remarks, "remark")] if remarks else [])])
 
 
-def ordered_findings(card: Card) -> list[FindingModel]:
+def ordered_findings(card: Card) -> list[Finding]:
     """Return the findings, most serious first, otherwise in the card's order."""
     return most_serious_first(card.findings)
 
 
-def measured(finding: FindingModel) -> str:
+def measured(finding: Finding) -> str:
     """Return the number of a finding with its interval; what a learner reached is "at least" that much."""
     write = wording.in_unit
     said = write(finding.value, finding.unit)
@@ -68,7 +68,7 @@ class Meter:
     spoken: str
 
 
-def meter(finding: FindingModel) -> Meter | None:
+def meter(finding: Finding) -> Meter | None:
     """Return where to draw a finding's rate, or None where its number is none."""
     if not is_rate(finding) or finding.value is None or finding.chance is None:
         return None
@@ -85,12 +85,12 @@ def meter(finding: FindingModel) -> Meter | None:
     return Meter(100 * finding.value, low, width, 100 * finding.chance, spoken)
 
 
-def is_rate(finding: FindingModel) -> bool:
+def is_rate(finding: Finding) -> bool:
     """Return whether a finding's number is a share of something."""
     return finding.value is not None and finding.unit == "share"
 
 
-def facts(finding: FindingModel) -> list[tuple[str, str]]:
+def facts(finding: Finding) -> list[tuple[str, str]]:
     """Return a finding's numbers with what each is: measured (with interval), chance, how many."""
     shown = []
     write = partial(wording.in_unit, unit=finding.unit)
@@ -107,7 +107,7 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
     return shown
 
 
-def other_ways(finding: FindingModel) -> str:
+def other_ways(finding: Finding) -> str:
     """Return the other ways in which the data say the same, or nothing."""
     return (
         f"Overlaps with: {'; '.join(display_text(part, 80) for part in finding.parts)}."
@@ -116,7 +116,7 @@ def other_ways(finding: FindingModel) -> str:
     )
 
 
-def looked_at(card: Card, finding: FindingModel, field: str) -> bool:
+def looked_at(card: Card, finding: Finding, field: str) -> bool:
     """Return whether a finding's words were looked for in this text: marking the other one would mislead."""
     section = card.sections.get(finding.section)
     scope = section.parameters.get("scope", "both") if section else "both"

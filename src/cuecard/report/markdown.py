@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from cuecard import wording
-from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.analysis import Evidence, Finding
+from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import facts, looked_at, measured, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
@@ -29,7 +30,7 @@ _PARTS = {
 CUES_PER_LABEL = 5
 
 
-def finding_markdown(card: Card, finding: FindingModel) -> str:
+def finding_markdown(card: Card, finding: Finding) -> str:
     """Return a finding as Markdown that stands alone: numbers, chance, examples, data and command."""
     rows = [
         *facts(finding),
@@ -100,7 +101,7 @@ def code(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def _method(card: Card, finding: FindingModel) -> list[tuple[str, str]]:
+def _method(card: Card, finding: Finding) -> list[tuple[str, str]]:
     section = card.sections.get(finding.section)
     if section is None:
         return []
@@ -112,7 +113,7 @@ def _method(card: Card, finding: FindingModel) -> list[tuple[str, str]]:
     return [("Method", escape("; ".join([section.title, *words])))]
 
 
-def _example(card: Card, finding: FindingModel, evidence: EvidenceModel) -> str:
+def _example(card: Card, finding: Finding, evidence: Evidence) -> str:
     def bold(text: str, field: str) -> str:
         words = evidence.highlight if looked_at(card, finding, field) else ()
         return "".join(

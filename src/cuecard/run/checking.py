@@ -121,7 +121,7 @@ def _accepted(ratchet: Path) -> Reference | None:
 def _baseline(baseline: Card | str | Path | None) -> Card | None:
     if baseline is None or isinstance(baseline, Card):
         return baseline
-    return load_card(baseline, current=True)
+    return load_card(baseline)
 
 
 def write_starter_policy(

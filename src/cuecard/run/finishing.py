@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
 from pathlib import Path
@@ -11,12 +11,12 @@ from platform import python_version
 
 import numpy as np
 import polars as pl
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from cuecard._version import __version__
 from cuecard.analysis import Finding, Measure, Result, most_serious_first
-from cuecard.card.card import DatasetInfo, FindingModel, Section, SplitInfo
+from cuecard.card.card import DatasetInfo, Section, SplitInfo
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.stats.multiple_testing import q_values_of_selected
@@ -157,7 +157,7 @@ def _check_finding(finding: object, name: str) -> None:
     if not isinstance(finding, Finding) or finding.section != name:
         called = finding.title if isinstance(finding, Finding) else finding
         raise Unusable(f"the finding {called!r} is not a Finding of the section {name}")
-    FindingModel.of(finding, "")
+    TypeAdapter(Finding).validate_python(asdict(finding))
 
 
 def _check_table(name: str, frame: object) -> None:

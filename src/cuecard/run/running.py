@@ -15,7 +15,7 @@ from typing import TypeVar
 import polars as pl
 
 from cuecard.analysis import About, Analysis, Result, Skip, parameters
-from cuecard.card.card import Card, FindingModel, Provenance, Section
+from cuecard.card.card import Card, Provenance, Section
 from cuecard.data import Instances, Source
 from cuecard.data import loaded as load_if_needed
 from cuecard.data.parallel import started
@@ -269,7 +269,7 @@ def card_of(
     findings = judged_over_card(results)
     card = Card(
         dataset=describe(data, notes),
-        findings=[FindingModel.of(f, repeating(command, f)) for f in merged_findings(findings)],
+        findings=[replace(f, command=repeating(command, f)) for f in merged_findings(findings)],
         sections=sections,
         provenance=Provenance(
             created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cuecard.analysis import Measure
-from cuecard.card.card import Card, FindingModel, Section
+from cuecard.analysis import Finding, Measure
+from cuecard.card.card import Card, Section
 from cuecard.report.headline.questions import answers
 from cuecard.report.html.card_page import render_html
 
@@ -22,13 +22,13 @@ GUESSED = Measure(
 )
 
 
-def _card(make_card: Callable[..., Card], measures: list[Measure], findings: list[FindingModel]) -> Card:
+def _card(make_card: Callable[..., Card], measures: list[Measure], findings: list[Finding]) -> Card:
     section = Section(title="Blind", status="done", measures=measures)
     return make_card(findings=findings, sections={"blind": section})
 
 
-def _cue(name: str, severity: str = "high") -> FindingModel:
-    return FindingModel(
+def _cue(name: str, severity: str = "high") -> Finding:
+    return Finding(
         section="cues", severity=severity, title=f"Cue for neutral: “{name}”", text="", value=0.9, low=0.8, high=0.95,
         chance=0.33, cue=name, coverage=0.1,
     )  # fmt: skip
@@ -46,7 +46,7 @@ def test_the_largest_leak_and_its_cue_lead_with_interval_and_chance(make_card: C
 
 
 def test_a_part_of_the_data_answers_where(make_card: Callable[..., Card]) -> None:
-    part = FindingModel(
+    part = Finding(
         section="slices",
         severity="medium",
         title="Longest is right in one source",
@@ -90,7 +90,7 @@ def test_a_leak_that_only_the_auc_shows_is_the_answer_and_the_full_input_never_i
 ) -> None:
     at_chance = Measure("blind.hypothesis_only.accuracy", 0.57, 0.55, 0.59, 0.57, 100, "share", "higher", "x")
     full = Measure("blind.full.accuracy", 0.79, 0.77, 0.80, 0.57, 100, "share", "neither", "full accuracy")
-    ranked = FindingModel(
+    ranked = Finding(
         section="blind", severity="medium", title="Hypothesis-only AUC is above chance", text="", value=0.629,
         low=0.614, high=0.644, chance=0.5, unit="score",
     )  # fmt: skip
@@ -111,7 +111,7 @@ def test_a_section_that_did_not_run_is_folded_behind_its_reason(make_card: Calla
 
 
 def test_a_rule_that_gives_more_away_than_any_word_answers_by_what(make_card: Callable[..., Card]) -> None:
-    part_of_the_text = FindingModel(
+    part_of_the_text = Finding(
         section="blind", id="blind/hypothesis_only", severity="high", title="Hypothesis-only accuracy is above chance",
         text="", value=0.646, low=0.636, high=0.655, chance=0.343, whole=True,
     )  # fmt: skip
@@ -137,7 +137,7 @@ def test_an_answer_about_some_examples_says_chance_and_how_many(make_card: Calla
 
 
 def test_what_names_no_cue_is_not_answered_with_balancing_it(make_card: Callable[..., Card]) -> None:
-    many = FindingModel(
+    many = Finding(
         section="cues", severity="low", title="Surface features predict the label", text="", value=0.1
     )
     rows = {row.question: row for row in answers(_card(make_card, [], [many]))}

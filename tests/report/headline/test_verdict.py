@@ -6,8 +6,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from cuecard.analysis import Measure
-from cuecard.card.card import Card, FindingModel, Section
+from cuecard.analysis import Finding, Measure
+from cuecard.card.card import Card, Section
 from cuecard.report.findings import facts, meter, ordered_findings
 from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
@@ -17,8 +17,8 @@ from small_sets import pair_instances
 CardMaker = Callable[..., Card]
 
 
-def finding(severity: str, section: str = "cues", **numbers: float | str) -> FindingModel:
-    return FindingModel(section=section, severity=severity, title="t", text="x", **numbers)  # type: ignore[arg-type]
+def finding(severity: str, section: str = "cues", **numbers: float | str) -> Finding:
+    return Finding(section=section, severity=severity, title="t", text="x", **numbers)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def finding(severity: str, section: str = "cues", **numbers: float | str) -> Fin
     ],
 )
 def test_the_headline_follows_the_worst_finding(
-    make_card: CardMaker, findings: list[FindingModel], headline: str
+    make_card: CardMaker, findings: list[Finding], headline: str
 ) -> None:
     assert verdict(make_card(findings=findings)).headline == headline
 

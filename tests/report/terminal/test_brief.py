@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from cuecard import wording
+from cuecard.analysis import Finding
 from cuecard.audits.cues.audit import Cues
-from cuecard.card.card import Card, FindingModel
+from cuecard.card.card import Card
 from cuecard.data import load
 from cuecard.report import render_html
 from cuecard.report.markdown import dataset_card_markdown
@@ -37,8 +38,8 @@ def printed(
     return out.getvalue()
 
 
-def long_finding(number: int) -> FindingModel:
-    return FindingModel(
+def long_finding(number: int) -> Finding:
+    return Finding(
         section="cues",
         severity="high" if number < 5 else "low",
         title=f"Cue {number}" + ": “a feature with a name of some length that has to be cut”" * (number % 2),
@@ -154,7 +155,7 @@ def test_the_share_measured_by_a_finding_about_a_cue_is_in_its_sentence(whole_ca
 
 
 def test_the_share_of_a_flaw_is_not_compared_with_chance(make_card: CardMaker) -> None:
-    flaw = FindingModel(
+    flaw = Finding(
         section="overview", severity="low", title="Test examples also occur in the training set", text="", value=0.002,
         chance=0.0, role="flaw",
     )  # fmt: skip

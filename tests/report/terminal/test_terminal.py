@@ -8,15 +8,15 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from cuecard.analysis import Severity
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import Finding, Severity
+from cuecard.card.card import Card
 from cuecard.report.terminal.card import render_terminal
 
 CardMaker = Callable[..., Card]
 
 
-def remark(text: str, severity: Severity = "low") -> FindingModel:
-    return FindingModel(section="cues", severity=severity, title="A title", text=text)
+def remark(text: str, severity: Severity = "low") -> Finding:
+    return Finding(section="cues", severity=severity, title="A title", text=text)
 
 
 def printed(card: Card, *, width: int = 120, colour: bool = False, top: int = 10) -> str:

@@ -4,7 +4,7 @@ import pytest
 from typer.main import get_command
 
 from cuecard.analysis import Finding
-from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance
+from cuecard.card.card import Card, DatasetInfo, Provenance
 from cuecard.cli.main import app
 from cuecard.run.next_commands import (
     FLAGS,
@@ -34,7 +34,7 @@ def test_the_command_of_a_cue_explains_it_with_the_same_data_and_tokens(typed, a
     assert repeating(typed, finding) == again
 
 
-def card_of(command: str, *findings: FindingModel) -> Card:
+def card_of(command: str, *findings: Finding) -> Card:
     return Card(
         dataset=DatasetInfo(name="d", task="pair", labels=["a", "b"], splits={}, fingerprint="x"),
         findings=list(findings),
@@ -45,9 +45,7 @@ def card_of(command: str, *findings: FindingModel) -> Card:
 def test_an_audit_leads_to_its_report_then_to_a_cue_and_a_probe():
     typed = "cuecard audit a.csv --test b.csv --columns label=gold --min-count 9 -v"
     assert next_commands(card_of(typed), written=False)[0][0] == f"{typed} --out report"
-    cue = FindingModel(
-        section="cues", severity="low", title="t", text="x", cue="no", command="cuecard explain no"
-    )
+    cue = Finding(section="cues", severity="low", title="t", text="x", cue="no", command="cuecard explain no")
     steps = [command for command, _ in next_commands(card_of(typed, cue))]
     assert steps == [
         "cuecard explain no",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cuecard import wording
-from cuecard.analysis import Measure
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import Finding, Measure
+from cuecard.card.card import Card
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 from cuecard.report.exports.statements import NO_PROOF
@@ -40,7 +40,7 @@ def issue_markdown(card: Card, finding_id: str | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _chosen(card: Card, finding_id: str | None) -> FindingModel:
+def _chosen(card: Card, finding_id: str | None) -> Finding:
     findings = ordered_findings(card)
     if finding_id is None:
         if not findings or findings[0].severity == "info":
@@ -54,7 +54,7 @@ def _chosen(card: Card, finding_id: str | None) -> FindingModel:
     return chosen
 
 
-def _measures(card: Card, finding: FindingModel) -> list[Measure]:
+def _measures(card: Card, finding: Finding) -> list[Measure]:
     """Return the measures beside which a finding is read: of its shortcut in any section, and the controls of its own.
 
     Controls are accuracies that are neither good nor bad: of the majority answer, or with the full input.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cuecard import wording
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import Finding
+from cuecard.card.card import Card
 from cuecard.report.findings import measured, ordered_findings
 from cuecard.wording import display_text
 
@@ -45,7 +46,7 @@ def caveats(card: Card) -> str:
     return " ".join([*dict.fromkeys(display_text(text, 600) for text in own), NO_PROOF])
 
 
-def statement(finding: FindingModel) -> str:
+def statement(finding: Finding) -> str:
     """Return a finding as one sentence with its number, interval and chance level."""
     title = display_text(finding.title, 300).removesuffix(".")
     if finding.value is None:

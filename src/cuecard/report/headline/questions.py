@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass, replace
 
 from cuecard import wording
-from cuecard.analysis import Measure, Severity, severity_of
-from cuecard.card.card import Card, FindingModel, largest_shortcut, measures_about, shortcuts, states
+from cuecard.analysis import Finding, Measure, Severity, severity_of
+from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.headline.model_verdict import model_headline
@@ -53,7 +53,7 @@ def answers(card: Card) -> list[Answer]:
     ]
 
 
-def _guessed(card: Card, findings: list[FindingModel]) -> Answer:
+def _guessed(card: Card, findings: list[Finding]) -> Answer:
     question = "Can the label be predicted from part of the input?"
     largest, accurate = largest_shortcut(card), shortcuts(card)
     if largest is not None and largest in accurate:
@@ -87,7 +87,7 @@ def _guessed(card: Card, findings: list[FindingModel]) -> Answer:
 
 def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
     """Return a measure as an answer, with its interval and chance level."""
-    as_finding = FindingModel(
+    as_finding = Finding(
         section=measure.section,
         severity=severity,
         title="",
@@ -111,7 +111,7 @@ def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
     )
 
 
-def _by_what(card: Card, findings: list[FindingModel]) -> Answer:
+def _by_what(card: Card, findings: list[Finding]) -> Answer:
     question = "By what?"
     # An accuracy of part of the text says that something in it predicts the label, a rule such as the length says what.
     named = [f for f in findings if f.cue or (f.whole and not f.id.endswith("_only"))]
@@ -132,13 +132,13 @@ def _spoken(cue: str) -> str:
     return spoken_cue(family, feature) if colon and feature else spoken_cue("word", cue)
 
 
-def _where(findings: list[FindingModel]) -> list[Answer]:
+def _where(findings: list[Finding]) -> list[Answer]:
     """Return which part of the data is worst, where a finding is about a part of it and not about a cue."""
     part = next((f for f in findings if not f.cue and f.coverage < 1.0 and f.chance is not None), None)
     return [] if part is None else [_of_finding("Where?", part)]
 
 
-def _by_models(card: Card, findings: list[FindingModel]) -> Answer:
+def _by_models(card: Card, findings: list[Finding]) -> Answer:
     question = "Does a model use it?"
     if said := model_headline(card):
         severity = findings[0].severity if findings else "info"
@@ -148,7 +148,7 @@ def _by_models(card: Card, findings: list[FindingModel]) -> Answer:
     return Answer(question, "No model was probed.", command=command)
 
 
-def _what_helps(card: Card, findings: list[FindingModel]) -> Answer:
+def _what_helps(card: Card, findings: list[Finding]) -> Answer:
     question = "What helps?"
     size = next(
         (m for m in measures_about(card, ["weights"]) if m.name.endswith(".effective_sample_size")), None
@@ -173,7 +173,7 @@ def _what_helps(card: Card, findings: list[FindingModel]) -> Answer:
     return Answer(question, f"Balance the cues with weights before training{benchmark}.", command=command)
 
 
-def _of_finding(question: str, finding: FindingModel) -> Answer:
+def _of_finding(question: str, finding: Finding) -> Answer:
     value = "" if finding.value is None else wording.in_unit(finding.value, finding.unit)
     return Answer(
         question,
@@ -186,7 +186,7 @@ def _of_finding(question: str, finding: FindingModel) -> Answer:
     )
 
 
-def _against(finding: FindingModel) -> str:
+def _against(finding: Finding) -> str:
     """Return what the number of a finding is compared with, and how much of the data it is about."""
     said = [] if finding.chance is None else [f"chance {wording.in_unit(finding.chance, finding.unit)}"]
     if 0 < finding.coverage < 1:
@@ -194,7 +194,7 @@ def _against(finding: FindingModel) -> str:
     return f" ({'; '.join(said)})" if said else ""
 
 
-def _interval(finding: FindingModel) -> str:
+def _interval(finding: Finding) -> str:
     if finding.low is None or finding.high is None:
         return ""
     low, high = (wording.in_unit(x, finding.unit) for x in (finding.low, finding.high))

@@ -10,7 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from cuecard import wording
-from cuecard.card.card import Card, FindingModel, Section
+from cuecard.analysis import Finding
+from cuecard.card.card import Card, Section
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import (
     facts,
@@ -98,7 +99,7 @@ def _functions(card: Card) -> dict[str, Any]:
     """Return what the templates call to put numbers and texts into words."""
     positions = {label: i % len(LIGHT.labels) for i, label in enumerate(card.dataset.labels)}
 
-    def marked(finding: FindingModel, field: str, text: str, words: Sequence[str]) -> list[Piece]:
+    def marked(finding: Finding, field: str, text: str, words: Sequence[str]) -> list[Piece]:
         return highlight(text, words if looked_at(card, finding, field) else ())
 
     return {

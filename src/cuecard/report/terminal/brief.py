@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import Finding
+from cuecard.card.card import Card
 from cuecard.report.cue_rows import fewest_instances, reason_not_tested
 from cuecard.report.findings import how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
@@ -58,7 +59,7 @@ def render_brief(card: Card, console: Console, *, sections: Sequence[str] = ()) 
             print_section(card, name, console, 10)
 
 
-def _findings(findings: Sequence[FindingModel], console: Console) -> None:
+def _findings(findings: Sequence[Finding], console: Console) -> None:
     serious = sum(finding.severity in ("high", "medium") for finding in findings)
     with_text = min(WITH_TEXT, max(serious, 1))
     shown = findings[: with_text + ONE_LINE]
@@ -75,7 +76,7 @@ def _findings(findings: Sequence[FindingModel], console: Console) -> None:
         console.print(Text(f"… and {how_many_more(findings[len(shown) :])}.", style="dim"))
 
 
-def _title(finding: FindingModel, *, numbers_too: bool, width: int | None) -> Text:
+def _title(finding: Finding, *, numbers_too: bool, width: int | None) -> Text:
     tone, sign = TONES[finding.severity]
     head = f"{sign} {finding.severity}".ljust(8) + "  "
     tail = _numbers(finding) if numbers_too else ""
@@ -88,7 +89,7 @@ def _title(finding: FindingModel, *, numbers_too: bool, width: int | None) -> Te
     return Text.assemble((head, tone), (display_text(finding.title, room), style), (tail, "dim"))
 
 
-def _numbers(finding: FindingModel) -> str:
+def _numbers(finding: Finding) -> str:
     """Return the measured share or AUC beside its chance level; the share that a flaw concerns has none."""
     if finding.role == "flaw" and finding.value and finding.unit == "share" and not finding.chance:
         return f"  {wording.percent(finding.value)}"

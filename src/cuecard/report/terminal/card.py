@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.analysis import Severity
-from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
@@ -103,7 +103,7 @@ def figures_line(figures: Sequence[KeyFigure]) -> RenderableType:
     return Columns(cells, padding=(0, 3))
 
 
-def _finding(card: Card, finding: FindingModel, width: int) -> RenderableType:
+def _finding(card: Card, finding: Finding, width: int) -> RenderableType:
     tone, sign = TONES[finding.severity]
     title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
     lines: list[RenderableType] = [prose(display_text(finding.text, 2000), width - INDENT[3])]
@@ -113,7 +113,7 @@ def _finding(card: Card, finding: FindingModel, width: int) -> RenderableType:
     return Group(title, Padding(Group(*lines), INDENT))
 
 
-def _example(card: Card, finding: FindingModel, example: EvidenceModel) -> Text:
+def _example(card: Card, finding: Finding, example: Evidence) -> Text:
     text = Text("“", style="italic")
     words = example.highlight if looked_at(card, finding, "hypothesis") else []
     for piece in highlight(example.hypothesis, words, limit=160):

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from cuecard import wording
+from cuecard.analysis import Finding
 from cuecard.card import load_card
-from cuecard.card.card import Card, FindingModel
+from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE
 from cuecard.errors import CueCardError
 from cuecard.report.findings import facts, looked_at, meter, ordered_findings, other_ways
@@ -156,7 +157,7 @@ def _table(table: TableView) -> dict[str, Any]:
     }
 
 
-def _finding(card: Card, finding: FindingModel) -> dict[str, Any]:
+def _finding(card: Card, finding: Finding) -> dict[str, Any]:
     line = meter(finding)
     return {
         "id": finding.id,
@@ -183,7 +184,7 @@ def _finding(card: Card, finding: FindingModel) -> dict[str, Any]:
 
 
 def _pieces(
-    card: Card, finding: FindingModel, field: str, text: str, words: Sequence[str]
+    card: Card, finding: Finding, field: str, text: str, words: Sequence[str]
 ) -> list[dict[str, Any]]:
     pieces: list[Piece] = highlight(text, words if looked_at(card, finding, field) else ())
     return [asdict(piece) for piece in pieces]

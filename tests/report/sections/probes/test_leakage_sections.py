@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.card.card import FindingModel, Section
+from cuecard.analysis import Finding
+from cuecard.card.card import Section
 from cuecard.probes.debiased_evaluation import evaluation_measures
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view
@@ -100,7 +101,7 @@ def test_what_models_do_says_nothing_against_the_data(card):
         "identical_pairs": card.sections["identical_pairs"],
         "overview": card.sections["overview"],
     }
-    serious = FindingModel(section="identical_pairs", severity="medium", title="t", text="t", command="")
+    serious = Finding(section="identical_pairs", severity="medium", title="t", text="t", command="")
     card.findings = [serious]
     assert "contains cues" not in verdict(card).headline
 
