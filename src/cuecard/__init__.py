@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cuecard._lazy import lazy_names
 from cuecard._version import __version__
@@ -107,65 +106,7 @@ if find_spec("cuecard.stats._native") is None:
         "or, with Cython installed, `python setup.py build_ext --inplace`."
     )
 
-_imported = lazy_names(__name__)
-
-
-def __getattr__(name: str) -> Any:
-    value = _imported(name)
-    module = getattr(value, "__module__", "")
-    if module.startswith(("cuecard.card", "cuecard.run")):
-        _connect_cards_with_views()
-    if module == "cuecard.audits.cues.explain":
-        _connect_explanations_with_views()
-    return value
-
-
-def _connect_explanations_with_views() -> None:
-    """Let explanations print themselves, and show themselves in notebooks."""
-    from cuecard.audits.cues.explain import SHOWN_AS_TEXT, SHOWN_IN_NOTEBOOKS, Explanation
-
-    def text(explanation: Explanation) -> str:
-        from cuecard.report import explanation_text
-
-        return explanation_text(explanation)
-
-    def view(explanation: Explanation) -> str:
-        from cuecard.report import explanation_html
-
-        return explanation_html(explanation)
-
-    SHOWN_AS_TEXT[:], SHOWN_IN_NOTEBOOKS[:] = [text], [view]
-
-
-def _connect_cards_with_views() -> None:
-    """Let cards show themselves in notebooks and draw their charts: drawing lives above the card."""
-    from cuecard.card.card import DRAWING, NOTEBOOK_VIEW, REPORTING, SAVING
-
-    def view(card: Card) -> str:
-        from cuecard.report import notebook_html
-
-        return notebook_html(card)
-
-    def draw(card: Card, section: str, chart: str) -> Any:
-        from cuecard.report.sections import draw_chart
-
-        return draw_chart(card, section, chart)
-
-    def save(card: Card, folder: str | Path) -> Path:
-        from cuecard.card import staged_card
-        from cuecard.report import render_html
-
-        with staged_card(card, Path(folder), render_html(card)):
-            return Path(folder) / "report.html"
-
-    def report(card: Card, file: str | Path) -> Path:
-        from cuecard.report import write_report
-
-        return write_report(card, file)
-
-    NOTEBOOK_VIEW[:] = [view]
-    SAVING[:], REPORTING[:] = [save], [report]
-    DRAWING[:] = [draw]
+__getattr__ = lazy_names(__name__)
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -30,6 +31,11 @@ def lazy_names(package: str) -> Callable[[str], Any]:
         return value
 
     return attribute
+
+
+def drawing() -> ModuleType:
+    """Return the package that draws: it lives above what it draws, and is imported when something is shown."""
+    return import_module("cuecard.report")
 
 
 def _imported_for_types(source: str) -> dict[str, tuple[str, str]]:

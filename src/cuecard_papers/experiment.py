@@ -7,7 +7,7 @@ from cuecard.card.card import Card
 from cuecard.data.splits.subsets import train_subset
 from cuecard.limits import check_seed
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, loaded, require_done, run_analyses
+from cuecard.run.running import Data, ensure_loaded, require_done, run_analyses
 
 
 def experiment(
@@ -23,7 +23,7 @@ def experiment(
         command: what the user typed, for the card's provenance.
     """
     check_seed(seed)
-    data = loaded(data)
+    data = ensure_loaded(data)
     of_all = data.train.n_examples
     data, _ = train_subset(data, subset, seed)
     check_labels(data)

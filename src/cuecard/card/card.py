@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from cuecard._lazy import drawing
 from cuecard.analysis import (
     SEVERITIES,
     About,
@@ -93,10 +94,10 @@ class Section(BaseModel):
 
     def chart(self, name: str) -> Any:
         """Return one of its charts as an Altair chart; a name that it does not have is answered with the list."""
-        if self._card is None or not DRAWING:
-            raise KeyError(f"The section {self.title!r} is not on a card that `import cuecard` made or read.")
+        if self._card is None:
+            raise KeyError(f"The section {self.title!r} is not on a card that has its tables.")
         here = next(key for key, section in self._card.sections.items() if section is self)
-        return DRAWING[0](self._card, here, name)
+        return drawing().draw_chart(self._card, here, name)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self.tables:
@@ -130,16 +131,6 @@ MEASURE_SCHEMA: dict[str, Any] = {
     "worse": pl.String,
 }
 
-#: How a notebook shows a card. The package puts the function here, because drawing lives above this layer.
-NOTEBOOK_VIEW: list[Callable[[Card], str]] = []
-#: How a card is written and its report drawn, by the card and the place; put here for the same reason.
-Writer = Callable[["Card", str | Path], Path]
-SAVING: list[Writer] = []
-REPORTING: list[Writer] = []
-#: How a chart of a section is drawn, by the section's and the chart's name; put here for the same reason.
-DRAWING: list[Callable[[Card, str, str], Any]] = []
-
-
 #: What `dir(card)` lists.
 _OWN_NAMES = (
     "dataset",
@@ -152,14 +143,6 @@ _OWN_NAMES = (
     "sections",
     "tables",
 )
-
-
-def _connected(functions: list[Writer]) -> Writer:
-    if not functions:
-        raise KeyError(
-            "The card was not made or read by `import cuecard`: write it with cuecard.write_report."
-        )
-    return functions[0]
 
 
 class Card(BaseModel):
@@ -205,11 +188,15 @@ class Card(BaseModel):
 
     def save(self, folder: str | Path) -> Path:
         """Write card.json, tables/ and report.html into a folder, all of them or none, and return its report."""
-        return _connected(SAVING)(self, folder)
+        from cuecard.card.files import REPORT_FILE, staged_card
+
+        with staged_card(self, Path(folder), drawing().render_html(self)):
+            return Path(folder) / REPORT_FILE
 
     def report(self, file: str | Path) -> Path:
         """Write the report as one HTML file that opens offline, and return its path."""
-        return _connected(REPORTING)(self, file)
+        written: Path = drawing().write_report(self, file)
+        return written
 
     def __dir__(self) -> list[str]:
         """Return what a user calls, without the machinery of the model."""
@@ -230,8 +217,9 @@ class Card(BaseModel):
 
     __str__ = __repr__
 
-    def _repr_html_(self) -> str | None:
-        return NOTEBOOK_VIEW[0](self) if NOTEBOOK_VIEW else None
+    def _repr_html_(self) -> str:
+        html: str = drawing().notebook_html(self)
+        return html
 
     def __getitem__(self, name: str) -> Section:
         if name not in self.sections:

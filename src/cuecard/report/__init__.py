@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cuecard.report.html.data_map import write_data_map
     from cuecard.report.html.notebook import notebook_html
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
+    from cuecard.report.sections import draw_chart
     from cuecard.report.terminal.brief import render_brief
     from cuecard.report.terminal.card import render_terminal
     from cuecard.report.terminal.correction import render_correction
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "comparison_html",
     "dataset_card_markdown",
+    "draw_chart",
     "explanation_html",
     "explanation_json",
     "explanation_text",

@@ -21,7 +21,7 @@ from cuecard.remedies.plan.removal import Method
 from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, ensure_loaded
 from cuecard.stats.limits.limits import judge
 from cuecard.wording import listed, plural
 
@@ -145,7 +145,7 @@ def apply_worksheet(
         command: what the user typed, for the card's provenance.
         options: parameters of the audits.
     """
-    before = loaded(data)
+    before = ensure_loaded(data)
     changes = read_worksheet(worksheet, before)
     after = applied(before, changes)
     card = audit(after, seed=seed, progress=progress, command=command, **options)

@@ -18,7 +18,7 @@ from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.cue_members import sample_test
 from cuecard.probes.prompts.study import BUILT_IN
-from cuecard.run.running import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, ensure_loaded
 from cuecard.writing import check_file
 
 
@@ -66,7 +66,7 @@ def ask(
     check_seed(seed)
     check_endpoint(endpoint)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
-    data = _chosen(loaded(data, test), stress, sample, audit, seed)
+    data = _chosen(ensure_loaded(data, test), stress, sample, audit, seed)
     server = Endpoint(
         endpoint,
         model,
@@ -88,7 +88,7 @@ def ask_file(data: Data, out: Path, endpoint: str, model: str, **options: Any) -
         check_file(Path(keep), option="--keep-answers")
 
     def checked() -> Instances:
-        instances = loaded(data)
+        instances = ensure_loaded(data)
         check_not_read(out, instances)
         return instances
 

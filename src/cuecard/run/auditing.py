@@ -21,7 +21,7 @@ from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, chosen, configured
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, Progress, loaded, require_done, run_analyses
+from cuecard.run.running import Data, Progress, ensure_loaded, require_done, run_analyses
 from cuecard.run.workspace import budget_of, read_in_parts, space_of
 
 
@@ -69,7 +69,7 @@ def audit(
             with reading if space.folder is None else nullcontext():
                 dataset = spec(space)
         else:
-            dataset = loaded(spec, test)
+            dataset = ensure_loaded(spec, test)
         check_labels(dataset)
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
         note = weights_note(dataset, column)
@@ -140,7 +140,7 @@ def overlap(
     if orders is not None:
         analyses.append(PublishedOrder())
         inputs["orders"] = orders
-    card = run_analyses(loaded(data), analyses, inputs=inputs, progress=progress, command=command)
+    card = run_analyses(ensure_loaded(data), analyses, inputs=inputs, progress=progress, command=command)
     for analysis in analyses:
         require_done(card[analysis.name])
     return card

@@ -18,7 +18,7 @@ from cuecard.probes import Predictions, PredictionSource, read_predictions
 from cuecard.probes.predictions import as_split
 from cuecard.remedies.correction import Corrected, Correction
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, loaded
+from cuecard.run.running import Data, ensure_loaded
 
 
 def correct(
@@ -53,7 +53,7 @@ def correct(
     """
     correction = Correction(**options)
     check_seed(correction.seed)
-    data = loaded(data, test)
+    data = ensure_loaded(data, test)
     check_labels(data)
     if "test" not in data.splits and dev_predictions is None:
         data = as_split(data.train, "test")
@@ -71,7 +71,7 @@ def correct_file(data: Data, predictions: PredictionSource, out: Path, **options
     Correction(**{k: v for k, v in options.items() if k in Correction.__dataclass_fields__})
 
     def checked() -> Instances:
-        instances = loaded(data)
+        instances = ensure_loaded(data)
         check_not_read(out, instances)
         return instances
 

@@ -29,7 +29,7 @@ from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, configured
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, Progress, answer, card_of, loaded, require_done, side_by_side
+from cuecard.run.running import Data, Progress, answer, card_of, ensure_loaded, require_done, side_by_side
 from cuecard.run.workspace import budget_of, read_in_parts, space_of
 from cuecard.writing import Staged
 
@@ -97,7 +97,7 @@ def debias(
     remedy = selected_remedy(method, _with_card(method, like, options))
     spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
     with space_of(spec, budget_of(memory), settings=[remedy], progress=progress) as space:
-        dataset = spec(space) if isinstance(spec, DatasetSpec) else loaded(spec, test)
+        dataset = spec(space) if isinstance(spec, DatasetSpec) else ensure_loaded(spec, test)
         return _debiased(dataset, spec, remedy, progress, command)
 
 

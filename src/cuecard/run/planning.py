@@ -31,7 +31,7 @@ from cuecard.remedies.plan.removal import CueEvidence, Method, cue_evidence, pre
 from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows, write_worksheet
 from cuecard.run.applying import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, ensure_loaded
 
 #: A plan never proposes more than this share of the examples.
 MOST = 0.9
@@ -81,7 +81,7 @@ def plan(
         options: parameters of the audits.
     """
     rules = _rules(goal)
-    data = loaded(data, test)
+    data = ensure_loaded(data, test)
     _check(data, budget, change)
     only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, Cues.name]))
     card = audit(data, only=only, seed=seed, progress=progress, **options)

@@ -44,7 +44,7 @@ from cuecard.run.choosing import (
     that_can_run,
 )
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Answer, Data, Progress, answer, card_of, in_steps, loaded
+from cuecard.run.running import Answer, Data, Progress, answer, card_of, ensure_loaded, in_steps
 from cuecard.wording import listed
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
@@ -134,7 +134,7 @@ def probe(
         inputs["judge"] = judges = _judges(judge, None)
         data = together(judges)
     else:
-        data = loaded(data, test)
+        data = ensure_loaded(data, test)
         if _given_sources(judge):
             inputs["judge"] = _judges(judge, data)
     check_labels(data)

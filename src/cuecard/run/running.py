@@ -16,8 +16,7 @@ import polars as pl
 
 from cuecard.analysis import About, Analysis, Result, Skip, parameters
 from cuecard.card.card import Card, Provenance, Section
-from cuecard.data import Instances, Source
-from cuecard.data import loaded as load_if_needed
+from cuecard.data import Instances, Source, loaded
 from cuecard.data.parallel import started
 from cuecard.errors import CueCardError, FailedError, MissingExtraError, UsageError
 from cuecard.run.choosing import Inputs, inputs_of, reason_to_skip
@@ -95,9 +94,9 @@ Progress = Callable[[str], AbstractContextManager[object]]
 Data = Instances | Callable[[], Instances] | Source
 
 
-def loaded(data: Data, test: Source | None = None) -> Instances:
+def ensure_loaded(data: Data, test: Source | None = None) -> Instances:
     """Return the dataset, loaded now if it was not; `test` is the test split of one that is read here."""
-    return load_if_needed(data() if callable(data) else data, test=test)
+    return loaded(data() if callable(data) else data, test=test)
 
 
 @dataclass(frozen=True)

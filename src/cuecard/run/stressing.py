@@ -16,7 +16,7 @@ from cuecard.probes import identical_pairs, matching_label
 from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress, loaded
+from cuecard.run.running import Data, Progress, ensure_loaded
 from cuecard.wording import only_applies_to
 from cuecard.writing import check_folder
 
@@ -51,7 +51,7 @@ def hard_examples(
     check_folder(out, STRESS_FILES)
     read = data() if callable(data) else data
     source = read if isinstance(read, LoadedRows) else None
-    data = loaded(read.data if isinstance(read, LoadedRows) else read)
+    data = ensure_loaded(read.data if isinstance(read, LoadedRows) else read)
     check_folder(out, STRESS_FILES, inputs=data.report.files)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
     scored = card["partial_input"]
@@ -75,7 +75,7 @@ def identical_pairs_file(
         seed: seed of the sample.
     """
     kind = check_writable(out)
-    data = loaded(data)
+    data = ensure_loaded(data)
     check_not_read(out, data)
     if data.task != "pair":
         raise UsageError(f"The set of identical pairs {only_applies_to({'pair'}, data.task)}.")

@@ -28,7 +28,7 @@ from cuecard.models.recipe import Recipe, all_parameters, parameter_names
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
 from cuecard.run.finishing import check_labels, versions
 from cuecard.run.run_folder import RunFolder, run_key
-from cuecard.run.running import Data, loaded
+from cuecard.run.running import Data, ensure_loaded
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
 from cuecard.stats.weighted import effective_sample_size
@@ -198,7 +198,7 @@ def train(
     method = Debias(debias) if isinstance(debias, str) else debias
     recipe = training_recipe(Recipe(model, condition, options, method), weighting=weighting, seed=seed)
     return train_recipe(
-        loaded(data, test),
+        ensure_loaded(data, test),
         recipe,
         weights=weights,
         subset=subset,

@@ -1,8 +1,7 @@
-"""One cue in depth: counts, interval, examples per label, the words it travels with, what it touches."""
+"""One cue in depth: counts, interval, examples per label, the words it co-occurs with, what it touches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard._lazy import drawing
 from cuecard.analysis import Evidence
 from cuecard.audits.cues.audit import Cues
 from cuecard.audits.cues.findings import cue_sentence
@@ -32,10 +32,6 @@ FEW = 50
 COMPARED_NAMES = 5_000
 LENGTH_WINDOW = 3
 ASSOCIATION = ("label", "share", "lift", "z", "log10_p", "cueness")
-
-#: How explanations are shown as text and in notebooks, set above this module: computing never draws.
-SHOWN_AS_TEXT: list[Callable[[Explanation], str]] = []
-SHOWN_IN_NOTEBOOKS: list[Callable[[Explanation], str]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +65,12 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return what `cuecard explain` prints."""
-        return SHOWN_AS_TEXT[0](self) if SHOWN_AS_TEXT else repr(self)
+        text: str = drawing().explanation_text(self)
+        return text
 
-    def _repr_html_(self) -> str | None:
-        return SHOWN_IN_NOTEBOOKS[0](self) if SHOWN_IN_NOTEBOOKS else None
+    def _repr_html_(self) -> str:
+        html: str = drawing().explanation_html(self)
+        return html
 
 
 def explain(
