@@ -20,7 +20,7 @@ def finding(key: str, low: float, value: float, high: float, severity: str, sect
     """A finding about a share with chance 0.5 over the whole dataset."""
     return Finding(
         id=f"{section}/{key}", section=section, severity=severity, title=f"About {key}", text="It is so.",
-        value=value, low=low, high=high, chance=0.5, n=500, gain=max(0.0, (low - 0.5) / 0.5),
+        value=value, low=low, high=high, chance=0.5, n=500,
     )  # fmt: skip
 
 

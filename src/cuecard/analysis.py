@@ -205,7 +205,7 @@ class Finding:
     cue: Annotated[str, Field(description="The cue it is about, as `cuecard explain` takes it.")] = ""
     label: Annotated[str, Field(description="The label it is about, if it is about one.")] = ""
     unit: Unit = "share"
-    key: Annotated[str, Field(exclude=True)] = ""
+    key: Annotated[str, Field(exclude=True)] = field(default="", compare=False)
     coverage: Annotated[float, Field(description="Share of the examples it concerns.")] = 1.0
     gain: Annotated[
         float,
@@ -214,7 +214,7 @@ class Finding:
     whole: Annotated[bool, Field(description="Whether it is a shortcut measured over the whole dataset.")] = (
         field(default=False, kw_only=True)
     )
-    words: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+    words: Annotated[tuple[str, ...], Field(exclude=True)] = field(default=(), compare=False)
     parts: Annotated[tuple[str, ...], Field(description="The same thing said in other ways.")] = ()
     q_value: Annotated[
         float | None,

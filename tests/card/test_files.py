@@ -176,7 +176,7 @@ def test_equal_runs_give_equal_cards_but_for_provenance(card):
         ("not json", "not a card"),
         ("[]", "not a card of schema"),
         ('{"cuecard": "99"}', "found '99'"),
-        ('{"cuecard": "1"}', "damaged: dataset is missing"),
+        ('{"cuecard": "2"}', "damaged: dataset is missing"),
     ],
 )
 def test_what_is_not_a_card_is_refused_in_one_sentence(tmp_path, content, complaint):

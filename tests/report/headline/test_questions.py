@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from cuecard.analysis import Finding, Measure
 from cuecard.card.card import Card, Section
@@ -57,7 +58,7 @@ def test_a_part_of_the_data_answers_where(make_card: Callable[..., Card]) -> Non
     )
     rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [part]))}
     assert rows["Where?"].section == "slices"
-    whole = part.model_copy(update={"coverage": 1.0})
+    whole = replace(part, coverage=1.0)
     assert "Where?" not in {row.question for row in answers(_card(make_card, [GUESSED], [whole]))}
 
 
@@ -77,7 +78,7 @@ def test_nothing_found_is_not_called_clean(make_card: Callable[..., Card]) -> No
 
 
 def test_sections_are_folded_and_the_navigation_shows_their_severity(make_card: Callable[..., Card]) -> None:
-    html = render_html(_card(make_card, [GUESSED], [_cue("nobody").model_copy(update={"section": "blind"})]))
+    html = render_html(_card(make_card, [GUESSED], [replace(_cue("nobody"), section="blind")]))
     assert '<a href="#blind" class="mark-high">' in html
     assert (
         html.count('<details class="fold"') == len(_card(make_card, [GUESSED], []).sections) + 1
@@ -113,14 +114,13 @@ def test_a_section_that_did_not_run_is_folded_behind_its_reason(make_card: Calla
 def test_a_rule_that_gives_more_away_than_any_word_answers_by_what(make_card: Callable[..., Card]) -> None:
     part_of_the_text = Finding(
         section="blind", id="blind/hypothesis_only", severity="high", title="Hypothesis-only accuracy is above chance",
-        text="", value=0.646, low=0.636, high=0.655, chance=0.343, whole=True,
+        text="", value=0.646, low=0.636, high=0.655, chance=0.343,
     )  # fmt: skip
-    length = part_of_the_text.model_copy(
-        update={
-            "id": "blind/length",
-            "severity": "medium",
-            "title": "A model that sees only the length beats chance",
-        }
+    length = replace(
+        part_of_the_text,
+        id="blind/length",
+        severity="medium",
+        title="A model that sees only the length beats chance",
     )
     rows = answers(
         _card(make_card, [GUESSED], [part_of_the_text, length, _cue("to", "low"), _cue("for", "low")])

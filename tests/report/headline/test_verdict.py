@@ -113,17 +113,16 @@ def test_the_headline_names_an_auc_where_its_finding_is_more_serious_than_any_ac
 def test_without_a_shortcut_of_the_whole_dataset_the_headline_names_the_first_cue(
     make_card: CardMaker,
 ) -> None:
-    numbers = {"low": 0.7, "high": 0.85, "chance": 0.5, "coverage": 0.1}
-    can = finding("low", cue="can", value=0.785, gain=0.04, **numbers)
-    rare = finding("low", cue="rare", value=0.9, gain=0.01, **numbers)
+    numbers = {"low": 0.7, "high": 0.85, "chance": 0.5}
+    can = finding("low", cue="can", value=0.785, coverage=0.1, **numbers)
+    rare = finding("low", cue="rare", value=0.9, coverage=0.025, **numbers)
     said = verdict(make_card(findings=[rare, can])).headline.replace("\N{NO-BREAK SPACE}", " ")
     assert said == "tiny contains only weak cues. The largest is a t, 78.5 % (chance 50.0 %)."
 
 
 def test_of_two_scores_of_one_severity_the_higher_leads(make_card: CardMaker) -> None:
     first, second = (
-        finding("medium", value=value, low=value - 0.01, chance=0.5, unit="score", whole=True)
-        for value in (0.629, 0.64)
+        finding("medium", value=value, low=value - 0.01, chance=0.5, unit="score") for value in (0.629, 0.64)
     )
     assert ordered_findings(make_card(findings=[first, second])) == [second, first]
 
@@ -173,10 +172,8 @@ def test_a_card_of_flaws_alone_does_not_speak_of_cues(make_card: CardMaker) -> N
 def test_headline_and_first_finding_name_the_same_of_two_leaks_that_only_their_auc_shows(
     make_card: CardMaker,
 ) -> None:
-    first = finding("medium", "mine", value=0.699, low=0.677, high=0.72, chance=0.665, gain=0.036, whole=True)
-    second = finding(
-        "medium", "mine", value=0.665, low=0.637, high=0.692, chance=0.5, unit="score", whole=True
-    )
+    first = finding("medium", "mine", value=0.699, low=0.677, high=0.72, chance=0.665)
+    second = finding("medium", "mine", value=0.665, low=0.637, high=0.692, chance=0.5, unit="score")
     accuracy = shortcut("mine.a", 0.699, 0.677, 0.665)
     auc = Measure("mine.auc", 0.665, low=0.637, chance=0.5, unit="score", worse="higher", label="my AUC")
     card = with_measures(make_card(findings=[second, first]), "mine", accuracy, auc)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def test_the_cue_is_marked_only_where_it_was_looked_for(html: str) -> None:
 
 def test_the_command_of_the_audit_is_not_repeated_with_every_finding(make_card: Callable[..., Card]) -> None:
     card = make_card()
-    same = card.findings[0].model_copy(update={"command": card.provenance.command})
+    same = replace(card.findings[0], command=card.provenance.command)
     html = render_html(card.model_copy(update={"findings": [same]}))
     assert '<p class="act">' in render_html(card)
     assert '<p class="act">' not in html
