@@ -13,7 +13,7 @@ from cuecard.cli.help import Verb, Verbs
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     ChartOption,
@@ -107,7 +107,7 @@ class Experiment(Dataset):
     @property
     def training(self) -> dict[str, Any]:
         """How models are trained, as experiments take it."""
-        return typed(
+        return explicit_options(
             settings=tuple(self.settings or ()), seeds=self.seeds, seed=self.seed, cache=not self.no_cache
         )
 
@@ -214,14 +214,16 @@ def stubborn(
         options.check(output, [*([dev] if dev else []), *(also or ())])
         methods = None if debias == "all" else names_of(debias)
         frontier = FrontierExperiment(
-            models=tuple(comma_list(model)), **options.training, **typed(debias=methods, per_label=per_label)
+            models=tuple(comma_list(model)),
+            **options.training,
+            **explicit_options(debias=methods, per_label=per_label),
         )
         others = options.others(also, output)
         options.conduct(replace(frontier, also=others), output, dev=dev)
         return
     if dev or also:
         raise UsageError("--dev and --also only apply with --debias: add --debias all.")
-    explicit = typed(weights=names_of(schemes), min_count=min_count, per_label=per_label)
+    explicit = explicit_options(weights=names_of(schemes), min_count=min_count, per_label=per_label)
     options.conduct(
         StubbornExperiment(models=tuple(comma_list(model)), **options.training, **explicit), output
     )

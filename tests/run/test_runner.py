@@ -10,7 +10,7 @@ from cuecard.audits import AUDITS
 from cuecard.data import TASKS
 from cuecard.errors import InputError, UsageError
 from cuecard.run import audit
-from cuecard.run.running import answer
+from cuecard.run.running import run_section
 from small_sets import pair_instances
 
 DATA = pair_instances([("train", f"p{i}", f"h{i % 3}", "yes" if i % 2 else "no") for i in range(40)])
@@ -41,19 +41,19 @@ class ForChoices(Broken):
 
 
 def test_a_bug_in_one_audit_is_written_on_its_section():
-    broken = answer(Broken(), DATA)
+    broken = run_section(Broken(), DATA)
     assert broken.result is None
     assert broken.section.status == "failed"
     assert "ZeroDivisionError: no" in broken.section.reason
 
 
 def test_an_audit_that_cannot_answer_is_skipped_with_its_reason():
-    section = answer(Unwilling(), DATA).section
+    section = run_section(Unwilling(), DATA).section
     assert (section.status, section.reason) == ("skipped", "there is nothing to see")
 
 
 def test_an_audit_for_another_task_is_skipped_with_a_reason():
-    section = answer(ForChoices(), DATA).section
+    section = run_section(ForChoices(), DATA).section
     assert section.status == "skipped"
     assert section.reason == "only applies to multiple choice; this dataset holds pairs"
 

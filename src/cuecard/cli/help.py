@@ -29,6 +29,12 @@ PANELS = (
     DATA := "Reading data",
     OUTPUT := "Output",
 )
+#: Lists all options of a verb.
+HELP_ALL = "--help-all"
+#: Options of other panels that `--help` lists among the everyday ones.
+ALSO_EVERYDAY = frozenset({"--columns", "--labels", "--features", "--json", "--quiet"})
+#: A verb whose other options are as few lists them in `--help`, too.
+FEW = 4
 #: Columns of the widest help, and of the longest names beside which an explanation stands.
 WIDEST, NAMES = 100, 30
 
@@ -49,8 +55,13 @@ class Verb(TyperCommand):
     """A verb whose help has a panel per subject, and that says what to type where a file is misplaced."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print usage, what the verb does, its arguments and options, and examples."""
+        """Print usage, what the verb does, its arguments and everyday options, and examples."""
         del formatter
+        further = _further(self.get_params(ctx))
+        self.show_help(ctx, frozenset(further) if len(further) > FEW else frozenset())
+
+    def show_help(self, ctx: Any, left_out: frozenset[Any] = frozenset()) -> None:
+        """Print usage, what the verb does, its arguments and options but those left out, and examples."""
         from rich.console import Console
         from rich.padding import Padding
         from rich.text import Text
@@ -60,7 +71,7 @@ class Verb(TyperCommand):
             f"\nUsage: {ctx.command_path} {' '.join(self.collect_usage_pieces(ctx))}\n", markup=False
         )
         console.print(Padding(Text(_unwrapped(self.help or "")), (0, 1, 1, 1)))
-        for title, rows in self._panels(ctx).items():
+        for title, rows in self._panels(ctx, left_out).items():
             console.print(_panel(title, rows))
         if self.epilog:
             for line in self.epilog.replace("`", "").strip().splitlines():
@@ -68,17 +79,20 @@ class Verb(TyperCommand):
                 if line.strip():
                     console.print(Padding(Text(line.strip()), (0, 1, 0, 1 + indent)))
 
-    def _panels(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    def _panels(self, ctx: Any, left_out: frozenset[Any]) -> dict[str, list[tuple[str, str]]]:
         panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is None:
+            if record is None or parameter in left_out:
                 continue
             default = ARGUMENTS if parameter.param_type_name == "argument" else EVERYDAY
             names, text = record
             text = _plain(text if default == EVERYDAY else text.replace("  [required]", ""))
             shown = (re.sub(r" <[^>]*>$", "", names), text)
-            panels[getattr(parameter, "rich_help_panel", None) or default].append(shown)
+            panel = getattr(parameter, "rich_help_panel", None) or default
+            panels[default if left_out else panel].append(shown)
+        if left_out:
+            panels[EVERYDAY].append((HELP_ALL, f"Show {len(left_out)} more options and exit."))
         return {title: rows for title, rows in panels.items() if rows}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -86,6 +100,9 @@ class Verb(TyperCommand):
         verb, typed = _path(ctx), list(args)
         if ctx.resilient_parsing:  # a shell completes the line
             return super().parse_args(ctx, args)
+        if HELP_ALL in args:
+            self.show_help(ctx)
+            ctx.exit()
         names = {name for one in self.get_params(ctx) for name in (one.name, *one.opts)}
         ctx.allow_extra_args = True
         try:
@@ -104,6 +121,16 @@ class Verb(TyperCommand):
         if rest:
             ctx.fail(f"Got unexpected extra argument(s) ({' '.join(rest)})")
         return rest
+
+
+def _further(parameters: list[Any]) -> list[Any]:
+    """Return the options of other panels than that of the everyday ones."""
+    return [
+        parameter
+        for parameter in parameters
+        if getattr(parameter, "rich_help_panel", None) not in (None, EVERYDAY)
+        and not ALSO_EVERYDAY & {*parameter.opts}
+    ]
 
 
 def _path(ctx: Any) -> str:

@@ -29,7 +29,15 @@ from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, configured
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, Progress, answer, card_of, ensure_loaded, require_done, side_by_side
+from cuecard.run.running import (
+    Data,
+    Progress,
+    card_of,
+    ensure_loaded,
+    require_done,
+    run_section,
+    side_by_side,
+)
 from cuecard.run.workspace import budget_of, read_in_parts, space_of
 from cuecard.writing import Staged
 
@@ -105,7 +113,7 @@ def _debiased(
     data: Instances, spec: object, remedy: Analysis, progress: Progress | None, command: str
 ) -> Debiased:
     check_labels(data)
-    [told] = side_by_side([remedy], lambda one: answer(one, data, progress=progress))
+    [told] = side_by_side([remedy], lambda one: run_section(one, data, progress=progress))
     require_done(told.section)
     sample, notes = data.sample(), []
     if sample.n_examples < data.n_examples:

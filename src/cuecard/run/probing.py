@@ -44,7 +44,7 @@ from cuecard.run.choosing import (
     that_can_run,
 )
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Answer, Data, Progress, answer, card_of, ensure_loaded, in_steps
+from cuecard.run.running import Data, Progress, SectionRun, card_of, ensure_loaded, in_steps, run_section
 from cuecard.wording import listed
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
@@ -187,7 +187,7 @@ def probe(
     there: set[Need] = {*inputs, "cues"} if answers else {*inputs}
     to_run = selection.probes if selection.named else that_can_run(selection.probes, there)
     shown = in_steps(progress, len(to_run))
-    answers = [*(answer(one, tested, inputs, progress=shown) for one in to_run), *answers]
+    answers = [*(run_section(one, tested, inputs, progress=shown) for one in to_run), *answers]
     return card_of(data, answers, examples=examples, command=command, notes=[*about_verdicts, *notes])
 
 
@@ -273,14 +273,14 @@ def _cues(
     names: Sequence[str],
     top: int,
     progress: Progress | None,
-) -> tuple[Answer, CueSet | None]:
+) -> tuple[SectionRun, CueSet | None]:
     """Return the section of the cue audit and the cues to probe, from one count; `tested` has the examples to probe.
 
     There are no cues where the audit failed.
     """
     with progress(audit.title) if progress else nullcontext():
         counts, encoded, families, weights = audit.counted(data)
-        result = answer(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
+        result = run_section(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
         if result.result is None:
             return result, None
         table = result.result.tables["cues"]

@@ -53,7 +53,7 @@ def side_by_side(analyses: Sequence[Analysis], run: Callable[[Analysis], T]) -> 
     threads = min(MOST_AT_ONCE, pl.thread_pool_size(), len(parallel))
     results: dict[int, T] = {}
     if parallel:
-        with same_digits():
+        with single_threaded_blas():
             results = dict(
                 zip(parallel, _on_threads([analyses[i] for i in parallel], run, threads), strict=True)
             )
@@ -61,7 +61,7 @@ def side_by_side(analyses: Sequence[Analysis], run: Callable[[Analysis], T]) -> 
 
 
 @contextmanager
-def same_digits() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Have sums of matrix products done in one thread each: their number must not change the last digit.
 
     All analyses that declare `parallel` run so, alone or beside others.
@@ -100,7 +100,7 @@ def ensure_loaded(data: Data, test: Source | None = None) -> Instances:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SectionRun:
     """What became of an analysis: its section, its result if it was done, and how long it took."""
 
     name: str
@@ -130,7 +130,7 @@ def run_analyses(
     sees_all = {id(one): not sampled or bool(getattr(one, "any_size", False)) for one in analyses}
     answers = side_by_side(
         analyses,
-        lambda one: answer(one, data if sees_all[id(one)] else data.sample(), inputs, progress=shown),
+        lambda one: run_section(one, data if sees_all[id(one)] else data.sample(), inputs, progress=shown),
     )
     said = list(notes)
     sample = data.sample()
@@ -172,20 +172,20 @@ def in_steps(progress: Progress | None, total: int, *, done: int = 0) -> Progres
     return lambda title: progress(f"Step {next(step)} of {total}: {title}")
 
 
-def answer(
+def run_section(
     analysis: Analysis,
     data: Instances,
     inputs: Inputs | None = None,
     *,
     run: Callable[[], Result] | None = None,
     progress: Progress | None = None,
-) -> Answer:
+) -> SectionRun:
     """Run one analysis; what stops it is written on its section instead of ending the others.
 
     `run` answers instead of `analysis.run` where work was done already.
     """
     started = time.perf_counter()
-    there = inputs or {}
+    available = inputs or {}
     about: About = getattr(analysis, "about", "data")
     section = Section(
         title=analysis.title,
@@ -196,12 +196,12 @@ def answer(
     )
     result = None
     with progress(analysis.title) if progress else nullcontext():
-        if reason := reason_to_skip(analysis, data, there):
+        if reason := reason_to_skip(analysis, data, available):
             section.reason = reason
         else:
-            needed = {name: there[name] for name in inputs_of(analysis)}
+            needed = {name: available[name] for name in inputs_of(analysis)}
             section, result = _result(section, analysis.name, run or (lambda: analysis.run(data, **needed)))
-    return Answer(analysis.name, section, result, round(time.perf_counter() - started, 3))
+    return SectionRun(analysis.name, section, result, round(time.perf_counter() - started, 3))
 
 
 def require_done(section: Section) -> None:
@@ -232,7 +232,7 @@ def _result(section: Section, name: str, run: Callable[[], Result]) -> tuple[Sec
 
 def card_of(
     data: Instances,
-    answers: Sequence[Answer],
+    answers: Sequence[SectionRun],
     *,
     examples: Sequence[pl.DataFrame] = (),
     rows: Instances | None = None,

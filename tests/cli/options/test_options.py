@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import cuecard as cc
 from cuecard.cli.main import app
-from cuecard.cli.options.groups import grouped, typed
+from cuecard.cli.options.groups import explicit_options, grouped
 from cuecard_papers import SelectionExperiment, StubbornExperiment
 
 
@@ -56,7 +56,7 @@ def draw_with(calls, size_type):
 
 
 def test_only_what_was_typed_is_passed_on():
-    assert typed(a=None, b=0, c=False, d=()) == {"b": 0, "c": False, "d": ()}
+    assert explicit_options(a=None, b=0, c=False, d=()) == {"b": 0, "c": False, "d": ()}
 
 
 #: Verb → what its options are parameters of.
@@ -138,7 +138,7 @@ def test_a_file_of_weights_where_a_column_is_expected_says_what_to_type(cuecard,
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_is_readable_on_80_columns(cuecard, verb, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    ran = cuecard(*verb.split(), "--help")
+    ran = cuecard(*verb.split(), "--help-all")
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -159,11 +159,23 @@ def test_help_names_no_types_of_python(cuecard, verb):
 
 
 def test_everyday_options_come_first(cuecard):
-    shown = cuecard("audit", "--help").out
+    shown = cuecard("audit", "--help-all").out
     panels = [line.split("─ ")[1].split(" ─")[0] for line in shown.splitlines() if line.startswith("╭─")]
     assert panels == [
         "Arguments", "Options", "Weights", "Features", "Clusters", "Trained models", "Reading data", "Output"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["audit", "debias", "train", "ask"])
+def test_the_help_lists_everyday_options_and_names_what_lists_the_rest(cuecard, verb):
+    shown, every = cuecard(verb, "--help").out, cuecard(verb, "--help-all").out
+    rows, all_rows = (re.findall(r"^│ (?:-\w, )?(--[\w-]+)", text, re.MULTILINE) for text in (shown, every))
+    assert len(rows) <= 20 < len(all_rows)
+    left_out = int(re.search(r"--help-all +Show (\d+) more options", shown)[1])
+    assert len(all_rows) == len(rows) - 1 + left_out
+    assert {*rows} - {"--help-all"} < {*all_rows}
+    panels = [line.split("─ ")[1].split(" ─")[0] for line in shown.splitlines() if line.startswith("╭─")]
+    assert panels == ["Arguments", "Options"]
 
 
 def test_wrong_options_are_told_before_any_data_is_read(cuecard):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cuecard.cli.help import DATA
-from cuecard.cli.options.groups import option, typed
+from cuecard.cli.options.groups import explicit_options, option
 from cuecard.cli.progress import set_examples
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Rows:
             "columns": parse_columns(self.columns) if self.columns else None,
             "labels": self.labels or None,
             "on_error": self.on_error,
-        } | typed(max_skipped=self.max_skipped)
+        } | explicit_options(max_skipped=self.max_skipped)
 
     @property
     def files(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from cuecard.cli.help import CLUSTERS, FEATURES
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.groups import option, typed
+from cuecard.cli.options.groups import explicit_options, option
 from cuecard.cli.options.shared import named_patterns, names_of
 
 StopWordsOption = Annotated[
@@ -60,7 +60,7 @@ class Texts:
     @property
     def of_texts(self) -> dict[str, Any]:
         """Those that the user typed, as analyses take them."""
-        return typed(
+        return explicit_options(
             tokens=self.tokens, scope=self.scope, language=self.language, regex=named_patterns(self.regex)
         )
 
@@ -95,7 +95,7 @@ class Features(Texts):
     @property
     def of_features(self) -> dict[str, Any]:
         """Those that the user typed, as analyses take them."""
-        return self.of_texts | typed(
+        return self.of_texts | explicit_options(
             features=names_of(self.features), min_count=self.min_count, stop_words=self.stop_words
         )
 
@@ -157,7 +157,7 @@ class ClusterOptions:
     @property
     def of_clusters(self) -> dict[str, Any]:
         """Those that the user typed, as the audit takes them."""
-        return typed(
+        return explicit_options(
             embed=self.embed,
             map=self.map,
             map_size=self.map_size,

@@ -82,6 +82,6 @@ def _of_group(group: type[Any]) -> dict[str, Parameter]:
     }
 
 
-def typed(**options: Any) -> dict[str, Any]:
+def explicit_options(**options: Any) -> dict[str, Any]:
     """Return the options that the user typed: those that are not None. Defaults live with what they are defaults of."""
     return {name: value for name, value in options.items() if value is not None}

@@ -12,7 +12,7 @@ from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import ClusterOptions, Features, StopWordsOption, Texts
-from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MemoryOption,
@@ -148,7 +148,7 @@ def audit(
             command=typed_command(),
             **features.of_features,
             **clusters.of_clusters,
-            **typed(
+            **explicit_options(
                 seed=seed or None,
                 weights=weights,
                 learner=names_of(learner),
@@ -199,10 +199,10 @@ def explain(
     from cuecard.audits import explain as explain_cue
     from cuecard.report import explanation_json, render_explanation
 
-    audit = Cues(**texts.of_texts, **typed(stop_words=stop_words))
+    audit = Cues(**texts.of_texts, **explicit_options(stop_words=stop_words))
     data = dataset.load(seed, output.progress)
     with output.progress("Looking"):
-        explanation = explain_cue(data, cue, audit=audit, **typed(examples=examples))
+        explanation = explain_cue(data, cue, audit=audit, **explicit_options(examples=examples))
     if output.json:
         typer.echo(explanation_json(explanation))
     elif not output.quiet:
@@ -271,6 +271,6 @@ def overlap(
         orders=orders,
         progress=output.progress,
         command=typed_command(),
-        **typed(n=words, shortest=shortest),
+        **explicit_options(n=words, shortest=shortest),
     )
     output.show(card, out)

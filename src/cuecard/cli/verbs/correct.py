@@ -9,7 +9,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Texts
-from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import Output, SeedOption, comma_list, required_out
 from cuecard.cli.verbs.probe import named_source
 
@@ -124,7 +124,7 @@ def correct(
     ] = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Correct a model's predictions for cues, and report what that costs."""
+    """Correct the predictions of a trained model for cues, and report what that costs; `debias` serves to train another."""
     from cuecard.audits import Cues
     from cuecard.data.output.rows import check_writable
     from cuecard.errors import UsageError
@@ -136,7 +136,7 @@ def correct(
             "--dev and --dev-predictions belong together: give both, or neither to tune on TEST."
         )
     name, source = named_source(predictions)
-    options = typed(
+    options = explicit_options(
         method=method,
         aim=aim,
         cues=tuple(comma_list(cues)) or None,

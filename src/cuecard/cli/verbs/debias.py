@@ -12,7 +12,7 @@ from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Rows
 from cuecard.cli.options.features import Texts
-from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MaxWeightOption,
@@ -174,7 +174,7 @@ def debias(
     ] = "weight",
     memory: MemoryOption = None,
 ) -> None:
-    """Reweight the examples of a training set so that its shortcuts no longer predict the label.
+    """Reweight the examples of a training set so that its shortcuts no longer predict the label; `plan` changes examples.
 
     Writes all rows unchanged and in their order, with a column of weights. The mean weight of the labelled rows is 1;
     rows without a label get weight 0.
@@ -184,7 +184,7 @@ def debias(
     from cuecard.run import debias_file, parse_settings
 
     output.check(report, [*rows.inputs, card, out], option="--report")
-    options = texts.of_texts | typed(
+    options = texts.of_texts | explicit_options(
         ngrams=ngrams,
         features=names_of(features),
         min_count=min_count,

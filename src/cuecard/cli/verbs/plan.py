@@ -88,8 +88,11 @@ def plan(
     ] = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Plan which examples to change so that measures meet their limits, and write a worksheet for annotators."""
-    from cuecard.cli.options.groups import typed
+    """Plan which examples to change so that measures meet their limits; `debias` keeps all of them, with weights.
+
+    The plan is a worksheet for annotators.
+    """
+    from cuecard.cli.options.groups import explicit_options
     from cuecard.cli.show import display, exit_if_failed, rendered
     from cuecard.errors import UsageError
     from cuecard.run import AUDIT_FOLDER, apply_worksheet, plan_file
@@ -122,7 +125,7 @@ def plan(
         change=change,
         seed=seed,
         progress=output.progress,
-        **typed(budget=budget, method=method),
+        **explicit_options(budget=budget, method=method),
     )
     if output.json:
         typer.echo(dumps(result.as_dict(), indent=2, ensure_ascii=False))
@@ -180,7 +183,9 @@ def stress(
     match: MatchOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Write hard examples, which no partial input solves, and easy ones as two sets; or write identical pairs.
+    """Write the hard examples of a test set, which no partial input solves, and the easy ones; `plan` changes a dataset.
+
+    With --kind identical-pairs, write every training sentence paired with itself.
 
     The rows of every split are written as they came, with all columns, to a file of hard and one of easy examples.
     """

@@ -10,7 +10,7 @@ from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import OptionalDataset
 from cuecard.cli.options.features import Features
-from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MatchOption,
@@ -179,7 +179,9 @@ def probe(
         surplus_ids=surplus_ids,
         seed=seed,
         **features.of_features,
-        **typed(top=top, stratify=stratify, reading=reading, test_weights=test_weights, match=match),
+        **explicit_options(
+            top=top, stratify=stratify, reading=reading, test_weights=test_weights, match=match
+        ),
     )
     output.show(card, out, sections=comma_list(only))
     exit_if_failed(card, "probe")

@@ -12,7 +12,7 @@ from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     Output,
     SeedOption,
@@ -194,7 +194,7 @@ def _debias(method: str | None, expert: str | None, strength: float | None) -> D
         if expert is not None or strength is not None:
             raise UsageError("--expert and --strength only apply with --debias: add --debias NAME.")
         return None
-    return Debias(method, **typed(expert=expert, strength=strength))
+    return Debias(method, **explicit_options(expert=expert, strength=strength))
 
 
 def _check_weights(weights: str | None, weights_from: Path | None) -> None:
