@@ -124,7 +124,7 @@ def correct(
     ] = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Correct the predictions of a trained model for cues, and report what that costs; `debias` serves to train another."""
+    """Correct the predictions of a trained model for cues, and report the cost; `debias` is for training another."""
     from cuecard.audits import Cues
     from cuecard.data.output.rows import check_writable
     from cuecard.errors import UsageError

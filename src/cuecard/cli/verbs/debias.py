@@ -174,7 +174,7 @@ def debias(
     ] = "weight",
     memory: MemoryOption = None,
 ) -> None:
-    """Reweight the examples of a training set so that its shortcuts no longer predict the label; `plan` changes examples.
+    """Reweight the examples of a training set so that shortcuts no longer predict the label; `plan` changes them.
 
     Writes all rows unchanged and in their order, with a column of weights. The mean weight of the labelled rows is 1;
     rows without a label get weight 0.

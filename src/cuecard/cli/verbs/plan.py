@@ -183,7 +183,7 @@ def stress(
     match: MatchOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Write the hard examples of a test set, which no partial input solves, and the easy ones; `plan` changes a dataset.
+    """Write the examples that no partial input solves, and the easy ones, as two sets; `plan` changes the dataset.
 
     With --kind identical-pairs, write every training sentence paired with itself.
 
