@@ -223,6 +223,10 @@ def names_in(names: Sequence[str] | str | None) -> Sequence[str]:
     return names or ()
 
 
+#: Options of every run: whether an analysis that runs takes them is not asked.
+_OF_EVERY_RUN = frozenset({"cache", "seed"})
+
+
 def configured(
     kinds: Iterable[type[A]],
     options: Mapping[str, Any],
@@ -237,7 +241,7 @@ def configured(
     """
     running = list(kinds)
     used = set().union(*map(_parameters, running))
-    if not used.issuperset(options):
+    if not (used | _OF_EVERY_RUN).issuperset(options):
         parameters = sorted(set().union(*map(_parameters, among)))
         for name in options:
             if name not in parameters:

@@ -79,9 +79,11 @@ class CueRows:
         return found
 
 
-def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) -> sparse.csc_matrix:
+def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) -> sparse.csr_matrix:
     """Return which instances of the sample have which of the cues: instances × rows of `cues`."""
-    rows, columns = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    n = len(sample.instances)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    of_families: list[tuple[Ints, Ints]] = []
     for family in families:
         wanted = cues.with_row_index("cue").filter(pl.col("family") == family.name)
         if wanted.is_empty():
@@ -89,12 +91,17 @@ def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) 
         presence = family.presence(sample)
         names = pl.DataFrame({"feature": presence.names}).with_row_index("column")
         present = wanted.join(names, on="feature", how="inner")
-        cue_of = np.full(len(presence.names), -1, dtype=np.int64)
+        cue_of = np.full(len(presence.names), -1, dtype=np.int32)
         cue_of[present["column"].to_numpy()] = present["cue"].to_numpy()
         cue = cue_of[presence.indices]
-        kept = np.flatnonzero(cue >= 0)
-        rows.append(np.searchsorted(presence.indptr, kept, side="right") - 1)
-        columns.append(cue[kept])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    ones = np.ones(len(row), dtype=np.int64)
-    return sparse.csc_matrix((ones, (row, column)), shape=(len(sample.instances), cues.height))
+        listed = np.flatnonzero(cue >= 0)
+        own_starts = np.searchsorted(listed, presence.indptr)
+        of_families.append((own_starts, cue[listed]))
+        starts += own_starts
+    columns = np.empty(starts[-1], dtype=np.int32)
+    filled = starts[:-1].copy()
+    for own_starts, cue in of_families:
+        sizes = np.diff(own_starts)
+        columns[np.repeat(filled - own_starts[:-1], sizes) + np.arange(len(cue))] = cue
+        filled += sizes
+    return sparse.csr_matrix((np.ones(len(columns), dtype=np.int64), columns, starts), shape=(n, cues.height))

@@ -132,34 +132,63 @@ def conditional_strength(
     if max(columns.max(initial=-1), stronger.max(initial=-1)) >= cues.shape[1]:
         raise ValueError(f"cue and given must name columns of presence, which has {cues.shape[1]}")
     mass = None if weights is None else np.asarray(weights, dtype=np.float64)
-    return strength_of_cells(pair_cells(cues.tocsr(), codes, columns, stronger, wanted, mass))
+    return strength_of_cells(pair_cells(cues, codes, columns, stronger, wanted, mass))
 
 
 def pair_cells(
-    rows: sparse.csr_matrix, codes: Ints, cue: Ints, given: Ints, label: Ints, mass: Floats | None = None
+    rows: sparse.spmatrix, codes: Ints, cue: Ints, given: Ints, label: Ints, mass: Floats | None = None
 ) -> Sums:
     """Return the sums over some instances that `strength_of_cells` takes: those of other instances are added to them.
 
     One column for every pair; the arguments are those of `conditional_strength`.
     """
-    ones = np.ones(len(codes), dtype=np.int64) if mass is None else mass
-    both, of_cue = _together(rows, cue, given, ones), np.asarray(rows.T @ ones)
-    both_labelled, labelled = np.zeros_like(both), np.zeros((2, len(cue)), dtype=ones.dtype)
-    in_all = np.zeros_like(both)
-    for code in np.unique(label):
-        own, its = label == code, codes == code
-        some, weight = rows[its], ones[its]
-        both_labelled[own] = _together(some, cue[own], given[own], weight)
-        in_all[own] = weight.sum()
-        sums = np.asarray(some.T @ weight)
-        labelled[:, own] = sums[cue[own]], sums[given[own]]
-    whole = np.full(len(cue), ones.sum())
-    cells = [both_labelled, both, labelled[1], of_cue[given], labelled[0], of_cue[cue], in_all, whole]
+    columns = sparse.csc_matrix(rows)
+    count = _Counts(columns, codes, np.ones(len(codes), dtype=np.int64) if mass is None else mass)
+    n_cells = 8 if mass is None else 12
+    cells = np.zeros((n_cells, len(cue)), dtype=count.mass.dtype)
+    present = np.zeros(len(codes), dtype=bool)
+    for other in np.unique(given).tolist():
+        present[_column(columns, other)] = True
+        for i in np.flatnonzero(given == other).tolist():
+            of_cue = _column(columns, int(cue[i]))
+            both = of_cue[present[of_cue]]
+            n_both, k_both = count.of_rows(both, int(label[i]))
+            n_given, k_given = count.of_column(other, int(label[i]))
+            n_cue, k_cue = count.of_column(int(cue[i]), int(label[i]))
+            cells[:6, i] = k_both, n_both, k_given, n_given, k_cue, n_cue
+            if mass is not None:
+                squares = (np.square(mass[some]).sum() for some in (both, of_cue, _column(columns, other)))
+                cells[8:11, i] = list(squares)
+        present[_column(columns, other)] = False
+    totals = np.bincount(codes, None if mass is None else mass, minlength=int(label.max(initial=0)) + 1)
+    cells[6], cells[7] = totals[label], count.mass.sum()
     if mass is not None:
-        squares = np.asarray(rows.T @ mass**2)
-        together = _together(rows, cue, given, mass**2)
-        cells += [together, squares[cue], squares[given], np.full(len(cue), (mass**2).sum())]
-    return np.stack(cells)
+        cells[11] = np.square(mass).sum()
+    return cells
+
+
+class _Counts:
+    """How much instances count, all of some and those with a label; what columns count is looked up once."""
+
+    def __init__(self, columns: sparse.csc_matrix, codes: Ints, mass: Sums) -> None:
+        self._columns, self._codes, self.mass = columns, codes, mass
+        self._of_columns: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    def of_rows(self, rows: Ints, label: int) -> tuple[Any, Any]:
+        """Return what rows count, and what those with a label do."""
+        mass = self.mass[rows]
+        return mass.sum(), mass[self._codes[rows] == label].sum()
+
+    def of_column(self, column: int, label: int) -> tuple[Any, Any]:
+        """Return what the rows with a column count, and what those with a label do."""
+        if (column, label) not in self._of_columns:
+            self._of_columns[column, label] = self.of_rows(_column(self._columns, column), label)
+        return self._of_columns[column, label]
+
+
+def _column(columns: sparse.csc_matrix, column: int) -> Ints:
+    """Return the rows that have a column."""
+    return np.asarray(columns.indices[columns.indptr[column] : columns.indptr[column + 1]])
 
 
 def strength_of_cells(cells: Sums) -> ConditionalStrength:
@@ -224,13 +253,6 @@ def effective_cells(
         np.rint(np.maximum(part * worth, 0)).astype(np.int64) for part, worth in cells
     )
     return both, both + cue, both + label, both + cue + label + neither
-
-
-def _together(rows: sparse.csr_matrix, first: Ints, second: Ints, mass: Sums) -> Sums:
-    """Return in how many of the rows, or in how much of their weight, both columns of each pair are 1."""
-    if len(first) == 0:  # scipy answers an empty look-up with a matrix of another shape
-        return np.empty(0, dtype=mass.dtype)
-    return np.asarray((rows.T @ rows.multiply(mass[:, None]).tocsr()).tocsr()[first, second]).ravel()
 
 
 def mantel_haenszel(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> tuple[Floats, Floats]:
