@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,7 @@ from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Family, Presence
 from cuecard.probes.examples import check_test, only_test
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Bools, Ints
 from cuecard.text import Encoded
 
 
@@ -29,9 +28,9 @@ class Membership:
     right choice then has the feature (label `right`) or lacks it.
     """
 
-    having: Any
-    usual: Any
-    unusual: Any
+    having: sparse.csr_matrix
+    usual: sparse.csr_matrix
+    unusual: sparse.csr_matrix
 
 
 def columns_in_test(presence: Presence, columns: Ints, first_test_row: int) -> sparse.csr_matrix:
@@ -47,28 +46,37 @@ def membership(having: sparse.csr_matrix, examples: Examples, usual_labels: Sequ
     """
     data = examples.instances
     codes = np.array([data.labels.index(label) for label in usual_labels], dtype=np.int64)
-    if not data.grouped:
+    if data.grouped:
+        row, column, _, right_has = informative_cells(having, examples)
+        as_usual = right_has == (codes[column] == 0)
+    else:
         entries = sparse.coo_matrix(having)
-        as_usual = examples.gold[entries.row] == codes[entries.col]
-        return _split(entries.row, entries.col, as_usual, having.shape)
+        row, column = entries.row, entries.col
+        as_usual = examples.gold[row] == codes[column]
+    shape = (len(examples), having.shape[1])
+    return Membership(
+        *(
+            sparse.csr_matrix((np.ones(int(kept.sum())), (row[kept], column[kept])), shape=shape)
+            for kept in (np.ones(len(row), dtype=np.bool_), as_usual, ~as_usual)
+        )
+    )
+
+
+def informative_cells(having: sparse.csr_matrix, examples: Examples) -> tuple[Ints, Ints, Ints, Bools]:
+    """Return the examples and features where some but not all choices have the feature.
+
+    With how many of the choices have it, and whether the right one does. `having` is about choices.
+    """
+    data = examples.instances
     group = sparse.csr_matrix(
         (np.ones(len(data)), (data.example_codes, np.arange(len(data)))), shape=(len(examples), len(data))
     )
-    per_example = sparse.coo_matrix(group @ having)
-    some_not_all = per_example.data < examples.sizes[per_example.row]
-    row, column = per_example.row[some_not_all], per_example.col[some_not_all]
+    counted = sparse.coo_matrix(group @ having)
+    some = counted.data < examples.sizes[counted.row]
+    row, column = counted.row[some].astype(np.int64), counted.col[some].astype(np.int64)
     # scipy answers an empty look-up with a matrix of another kind
     looked_up = having[examples.right_rows[row], column] if len(row) else np.empty(0)
-    right_has = np.asarray(looked_up).ravel() > 0
-    shape = (len(examples), having.shape[1])
-    return _split(row, column, right_has == (codes[column] == 0), shape)
-
-
-def _split(row: Any, column: Any, as_usual: Any, shape: tuple[int, int]) -> Membership:
-    def matrix(kept: Any) -> sparse.csr_matrix:
-        return sparse.csr_matrix((np.ones(int(kept.sum())), (row[kept], column[kept])), shape=shape)
-
-    return Membership(matrix(np.ones(len(row), dtype=np.bool_)), matrix(as_usual), matrix(~as_usual))
+    return row, column, counted.data[some].astype(np.int64), np.asarray(looked_up).ravel() > 0
 
 
 def presence_of(chosen: pl.DataFrame, encoded: Encoded, families: Sequence[Family]) -> sparse.csr_matrix:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +27,7 @@ from cuecard.probes.cue_members import (
     presence_of,
 )
 from cuecard.probes.examples import UNANSWERED, check_test, column, effect_on_mean, shared_texts
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
 from cuecard.wording import TRAINING_SET
 
@@ -109,7 +108,7 @@ class CueSet:
     examples: Examples
     encoded: Encoded
     table: pl.DataFrame
-    instances_having: Any
+    instances_having: sparse.csr_matrix
     """Test instances × cues."""
     source: str = TRAINING_SET
     """The examples that the cues and their usual labels come from, as sentences call them."""
@@ -130,11 +129,11 @@ class CueSet:
         return self.table.select("family", "feature", "label")
 
     @cached_property
-    def train_shares(self) -> Any:
+    def train_shares(self) -> Floats:
         """Label distribution among train instances that have the cue (R_f), cues × labels."""
         labels = self.encoded.instances.labels
         counts = self.table.select(f"train_{label}" for label in labels).to_numpy().astype(np.float64)
-        return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
     @cached_property
     def words(self) -> WordTests:

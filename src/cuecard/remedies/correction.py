@@ -111,7 +111,7 @@ def cue_groups(cues: CueSet, *, both: bool = True) -> CueGroups:
         counts = (having @ of_label).toarray()
         groups = CueGroups(counts > 0, counts.sum(axis=1, keepdims=True) - counts > 0)
     else:
-        usual, unusual = _of_choices(having, test, codes == 0)
+        usual, unusual = _of_choices(cues, codes == 0)
         groups = CueGroups(_answers(usual, test), _answers(unusual, test))
     usual, unusual = groups.with_answers(cues.examples.gold)
     if both and not (usual.any() and unusual.any()):
@@ -122,19 +122,10 @@ def cue_groups(cues: CueSet, *, both: bool = True) -> CueGroups:
     return groups
 
 
-def _of_choices(having: sparse.csr_matrix, test: Instances, of_right: Bools) -> tuple[Bools, Bools]:
+def _of_choices(cues: CueSet, of_right: Bools) -> tuple[Bools, Bools]:
     """Return which choices, were they right, would have a cue as usual, and not; cues of all choices say nothing."""
-    n, members = (
-        test.n_examples,
-        sparse.csr_matrix((np.ones(len(test)), (test.example_codes, np.arange(len(test))))),
-    )
-    per_example = sparse.csr_matrix(members @ having).tocoo()
-    telling = per_example.data < np.diff(test.first_rows)[per_example.row]
-    active = sparse.csr_matrix(
-        (np.ones(int(telling.sum())), (per_example.row[telling], per_example.col[telling])),
-        shape=(n, having.shape[1]),
-    )[test.example_codes]
-    has = having.multiply(active).tocsr()
+    active = cues.members.having[cues.examples.instances.example_codes]
+    has = cues.instances_having.multiply(active).tocsr()
     right, wrong = of_right.astype(np.float64), (~of_right).astype(np.float64)
     lacks = active - has
     return (has @ right + lacks @ wrong) > 0, (has @ wrong + lacks @ right) > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from cuecard.audits.cues.measures import CUES, NAME
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints
-from cuecard.probes.cue_members import presence_of
+from cuecard.probes.cue_members import informative_cells, presence_of
 from cuecard.stats.entropy_balancing import entropy_balance
 from cuecard.stats.removal import feature_z, weight_order, z_order
 
@@ -41,9 +41,9 @@ class CueEvidence:
 
     examples: Examples
     features: pl.DataFrame
-    instances: Any
-    deviations: Any
-    variances: Any
+    instances: sparse.csr_matrix
+    deviations: sparse.csr_matrix
+    variances: sparse.csr_matrix
 
     @cached_property
     def z(self) -> Floats:
@@ -108,7 +108,9 @@ def cue_evidence(data: Instances, audit: Cues, table: pl.DataFrame) -> CueEviden
     return CueEvidence(examples, cues, having, deviations, variances)
 
 
-def _entries(examples: Examples, having: Any, cues: pl.DataFrame) -> tuple[Ints, Ints, Floats, Floats]:
+def _entries(
+    examples: Examples, having: sparse.csr_matrix, cues: pl.DataFrame
+) -> tuple[Ints, Ints, Floats, Floats]:
     """Return example, cue, whether the example has the cue's label, and how likely that is by chance."""
     data = examples.instances
     codes = np.array([data.labels.index(label) for label in cues["label"]], dtype=np.int64)
@@ -122,20 +124,14 @@ def _entries(examples: Examples, having: Any, cues: pl.DataFrame) -> tuple[Ints,
             (examples.gold[entries.row] == wanted).astype(np.float64),
             prior[wanted],
         )
-    group = sparse.csr_matrix(
-        (np.ones(len(data)), (data.example_codes, np.arange(len(data)))), shape=(len(examples), len(data))
-    )
-    counted = sparse.coo_matrix(group @ having)
-    some = counted.data < examples.sizes[counted.row]
-    row, column, with_cue = counted.row[some], counted.col[some], counted.data[some]
-    right_has = np.asarray(having[examples.right_rows[row], column]).ravel() if len(row) else np.empty(0)
+    row, column, with_cue, right_has = informative_cells(having, examples)
     chance = with_cue / examples.sizes[row]
     # A cue of wrong choices is confirmed where the right one lacks it.
     of_right = codes[column] == 0
     return (
-        row.astype(np.int64),
-        column.astype(np.int64),
-        np.where(of_right, right_has, 1 - right_has).astype(np.float64),
+        row,
+        column,
+        np.where(of_right, right_has, ~right_has).astype(np.float64),
         np.where(of_right, chance, 1 - chance),
     )
 
