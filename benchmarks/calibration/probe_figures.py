@@ -44,7 +44,7 @@ def held_out(data: Path) -> Iterator[tuple[str, str, str]]:
     """Yield Err and effective sample size on held-out halves of SNLI by ridge; equal weights are the figure before."""
     import cuecard as cc
     from cuecard.remedies import LexicalWeights
-    from cuecard.remedies.lexical.ridge_choice import held_out as judged
+    from cuecard.remedies.balance_results import held_out as judged
 
     problem = LexicalWeights().balance(cc.load(data / "snli" / "train_partial.parquet")).problem
     found = judged(problem, target="uniform", ridge=None, max_weight=None, seed=0)

@@ -3,7 +3,7 @@
 from cuecard.analysis import Analysis
 from cuecard.registry import Registry
 from cuecard.remedies.correction import Corrected, Correction
-from cuecard.remedies.lexical.weights import LexicalWeights
+from cuecard.remedies.lexical_weights import LexicalWeights
 from cuecard.remedies.neutral_weights import NeutralWeights
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights

@@ -228,6 +228,6 @@ def _ridge(text: str | None) -> float | str | None:
 
 
 def _softer_ridges() -> tuple[float, ...]:
-    from cuecard.remedies.lexical.weights import TRADE_OFF
+    from cuecard.remedies.lexical_weights import TRADE_OFF
 
     return TRADE_OFF

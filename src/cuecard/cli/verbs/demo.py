@@ -56,7 +56,7 @@ def demo(
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import rendered
     from cuecard.data.demo import demo_files
-    from cuecard.remedies.lexical.weights import TRADE_OFF
+    from cuecard.remedies.lexical_weights import TRADE_OFF
     from cuecard.run import audit, debias, probe
     from cuecard.writing import check_folder
 

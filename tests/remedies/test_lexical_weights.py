@@ -11,8 +11,7 @@ from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Words
 from cuecard.remedies import LexicalWeights
-from cuecard.remedies.lexical.balance_problem import Candidates, balance_problem
-from cuecard.remedies.lexical.held_out import chance_err_of_ngrams, random_ngrams
+from cuecard.remedies.balance_problem import Candidates, balance_problem, chance_err_of_ngrams, random_ngrams
 from cuecard.run import debias
 from cuecard.text import encode
 from small_sets import choice_instances, pair_instances

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -13,27 +14,29 @@ from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
-from cuecard.remedies.lexical.balance_problem import (
+from cuecard.remedies.balance_problem import (
     Balanced,
     BalanceProblem,
     Candidates,
     balance_problem,
     candidates,
     check_enough,
+    random_ngrams,
+    strongest_words,
 )
-from cuecard.remedies.lexical.balance_tables import balance_table, unbalanced_table
-from cuecard.remedies.lexical.findings import lexical_findings
-from cuecard.remedies.lexical.held_out import random_ngrams, strongest_words
-from cuecard.remedies.lexical.like_audit import FOLLOWED, options_like_cues
-from cuecard.remedies.lexical.measures import KINDS, lexical_measures
-from cuecard.remedies.lexical.ridge_choice import (
+from cuecard.remedies.balance_results import (
     CROSS_VALIDATED,
+    KINDS,
+    balance_table,
     held_out,
     held_out_finding,
     held_out_summary,
     held_out_table,
+    lexical_findings,
+    lexical_measures,
+    lexical_summary,
+    unbalanced_table,
 )
-from cuecard.remedies.lexical.summary import lexical_summary
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits, reaudit
 from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
@@ -45,6 +48,22 @@ from cuecard.stats.entropy_balancing import (
 )
 from cuecard.text import Encoded, Scope, encode, language_of, suggested_tokeniser
 from cuecard.text.annotate import Backend
+
+#: The audit that lexical weights can follow.
+FOLLOWED = "cues"
+
+
+def options_like_cues(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options under which the weights balance what a cue audit with these parameters finds significant."""
+    families = chosen.get("features")
+    options = {
+        "features": ("significant",),
+        "among": tuple(families) if families else None,
+        "regex": tuple((str(name), str(pattern)) for name, pattern in chosen.get("regex") or ()) or None,
+        **{name: chosen.get(name) for name in ("tokens", "scope", "language", "annotator", "min_count")},
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
 
 #: Families of `ngrams`: the first N of them jointly.
 NGRAM_FAMILIES = ("word", "bigram", "trigram", "4-gram")

@@ -1,1 +1,0 @@
-"""Weights that balance lexical features."""
