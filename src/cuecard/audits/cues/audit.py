@@ -165,7 +165,7 @@ class Cues:
         """
 
         def having(cues: pl.DataFrame) -> CueRows:
-            return CueRows.of(cue_matrix(sample, families, cues))
+            return CueRows.of([cue_matrix(chunk, families, cues) for chunk in sample.chunks()], cues.height)
 
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))

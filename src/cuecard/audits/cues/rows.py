@@ -28,10 +28,10 @@ class CueRows:
     read: Callable[[], Iterator[sparse.csr_matrix]]
 
     @classmethod
-    def of(cls, matrix: sparse.spmatrix) -> CueRows:
-        """Return the rows of a matrix that is in memory: one slice."""
-        rows = sparse.csr_matrix(matrix)
-        return cls(rows.shape[1], lambda: iter([rows]))
+    def of(cls, parts: Sequence[sparse.spmatrix], n_cues: int) -> CueRows:
+        """Return the rows of consecutive chunks."""
+        rows = [sparse.csr_matrix(part) for part in parts]
+        return cls(n_cues, lambda: iter(rows))
 
     def slices(self, stop: int | None = None) -> Iterator[tuple[slice, sparse.csr_matrix]]:
         """Yield which rows, and what they have, up to a row."""

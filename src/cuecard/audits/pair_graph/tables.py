@@ -209,12 +209,12 @@ def _similarities(data: Instances, weights: Floats | None, embed: str, seed: int
         return np.ones(len(rows)) if weights is None else weights[rows]
 
     part, rows = sampled(pairs_compared(embed))
-    tokens = encoded_texts(part, "default").stacked() if embed == "tfidf" else None
+    tokens = encoded_texts(part, "default").both if embed == "tfidf" else None
     alike = cosine_similarity(*_texts(part), embed, seed=seed, tokenised=tokens)
     measures: dict[str, Drawn] = {"similarity": (alike, data.label_codes[rows], mass(rows))}
     if has_transport():
         part, rows = sampled(PAIRS_TO_MOVE)
-        tokens = encoded_texts(part, "default").stacked()
+        tokens = encoded_texts(part, "default").both
         distance = word_movers_distance(*_texts(part), seed=seed, tokenised=tokens)
         finite = np.isfinite(distance)
         if finite.any():
