@@ -17,7 +17,13 @@ from benchmarks.measure import timed, write_json
 from cuecard.data.demo import demo_corpus
 from cuecard.features.pair_graph import _kernels as graph_loops
 from cuecard.models.linear import _kernels as model_loops
-from cuecard.models.linear.ngram_features import BITS, HashedRows, hash_columns, hash_rows
+from cuecard.models.linear.ngram_features import (
+    BITS,
+    HashedRows,
+    count_documents,
+    frequent_columns,
+    hash_rows,
+)
 from cuecard.stats import _native
 from cuecard.stats.entropy_balancing import _kernels as balance_loops
 from cuecard.text import tokenise
@@ -49,7 +55,9 @@ def rivals() -> dict[str, tuple[Work, Work]]:
     keys = tokens.ids[:-1].astype(np.int64) * n + tokens.ids[1:]
     hashed = hash_rows([hypothesis])
     counted = np.ones(PAIRS, np.bool_)
-    columns = hash_columns(hashed)
+    frequency = np.zeros(1 << BITS, dtype=np.int32)
+    count_documents(hashed, counted, frequency)
+    columns = frequent_columns(frequency, PAIRS)
     numbers = columns.numbers()
     entries = np.concatenate(
         [hashed.slots[s : s + u] for s, u in zip(hashed.starts, hashed.used, strict=True)]

@@ -21,7 +21,7 @@ from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, LinearModel
 from cuecard.models.fitted import answer_probabilities, fitted_probabilities
 from cuecard.models.linear import _kernels
-from cuecard.models.linear.ngram_features import ngram_features
+from cuecard.models.linear.ngram_features import hash_rows
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.saved import DESCRIPTION, load_model
 from cuecard.models.text_model import CONDITIONS, Condition, Watch
@@ -107,7 +107,7 @@ def _key(data: Instances, name: str, strength: float, tokens: str | None, seed: 
     digest.update(repr(parts).encode())
     # Without its sources the package is known by its version only.
     with suppress(OSError):
-        for part in (LinearModel, ngram_features, conditions):
+        for part in (LinearModel, hash_rows, conditions):
             digest.update(getsource(sys.modules[part.__module__]).encode())
         digest.update(getsource(_kernels).encode())
     return digest.hexdigest()

@@ -18,11 +18,11 @@ from cuecard.errors import InputError, UsageError
 from cuecard.features import Words
 from cuecard.models.bias_experts import (
     BiasExpert,
-    by_example,
     cross_fitted,
     expert_log_probabilities,
     fit_expert,
 )
+from cuecard.models.examples import by_example
 from cuecard.models.fitted import prediction_table
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.probes.cue_members import presence_of

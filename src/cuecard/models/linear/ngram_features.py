@@ -97,15 +97,6 @@ def hash_rows(
     return HashedRows(slots, starts, used)
 
 
-def hash_columns(hashed: HashedRows, *, counted: Bools | None = None, min_count: int = 2) -> HashColumns:
-    """Return columns for the features that at least `min_count` of the counted rows have (all by default)."""
-    if counted is None:
-        counted = np.ones(len(hashed.starts), np.bool_)
-    frequency = np.zeros(1 << BITS, dtype=np.int32)
-    count_documents(hashed, counted, frequency)
-    return frequent_columns(frequency, int(counted.sum()), min_count=min_count)
-
-
 def count_documents(hashed: HashedRows, counted: Bools, frequency: Slots) -> None:
     """Add how many of the counted rows have each hash to its frequency."""
     _kernels.count_documents(hashed.slots, hashed.starts, hashed.used, counted, frequency)
@@ -132,23 +123,6 @@ def feature_rows(hashed: HashedRows, columns: HashColumns, numbers: Slots | None
         hashed.slots, hashed.starts, hashed.used, numbers, columns.idf, indptr, indices, values
     )
     return sparse.csr_matrix((values[:total], indices[:total], indptr), shape=(n, len(columns)))
-
-
-def ngram_features(
-    texts: Sequence[Tokens],
-    *,
-    ngrams: int = 2,
-    shared: tuple[Tokens, Tokens] | None = None,
-    counted: Bools | None = None,
-    min_count: int = 2,
-) -> sparse.csr_matrix:
-    """Return presence of word n-grams, weighted by inverse document frequency, each row of length 1.
-
-    `counted` are the rows that document frequencies are counted on (the training rows); all by default. The other
-    arguments are those of `hash_rows` and `hash_columns`.
-    """
-    hashed = hash_rows(texts, ngrams=ngrams, shared=shared)
-    return feature_rows(hashed, hash_columns(hashed, counted=counted, min_count=min_count))
 
 
 def word_overlap(premise: Tokens, hypothesis: Tokens) -> tuple[Ints, Ints]:
