@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from cuecard._version import __version__
-from cuecard.audits.partial_input.baselines.conditions import conditions, rows_of
+from cuecard.audits.partial_input.rules import conditions, rows_of
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.data.examples import Examples

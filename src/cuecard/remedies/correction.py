@@ -12,7 +12,7 @@ from scipy import sparse
 
 from cuecard.analysis import Row
 from cuecard.audits import Cues
-from cuecard.audits.partial_input.learned.folds import make_folds
+from cuecard.audits.partial_input.folds import make_folds
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Words

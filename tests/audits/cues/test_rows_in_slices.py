@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.overall import given_away
 from cuecard.audits.cues.redundancy import redundancy_table
-from cuecard.audits.cues.rows import CueRows
+from cuecard.audits.cues.replication import CueRows, held_shares
 from cuecard.data import Instances, load
 
 

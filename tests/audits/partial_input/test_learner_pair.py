@@ -9,7 +9,7 @@ import pytest
 
 from cuecard.analysis import parameters
 from cuecard.audits import PartialInput
-from cuecard.audits.partial_input.outside import outside_accuracy
+from cuecard.audits.partial_input.slices import outside_accuracy
 from cuecard.data import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.report.comparison.table import comparison_table

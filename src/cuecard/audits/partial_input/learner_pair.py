@@ -11,10 +11,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import Finding, Skip
-from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_labels, guess_rows
-from cuecard.audits.partial_input.baselines.judging import Baseline, judged, measured
 from cuecard.audits.partial_input.findings import severity_of_baseline
-from cuecard.audits.partial_input.learned.folds import Folds
+from cuecard.audits.partial_input.folds import Folds
+from cuecard.audits.partial_input.guesses import Guesses, guess_labels, guess_rows
+from cuecard.audits.partial_input.judging import Baseline, judged, measured
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import MissingExtraError, UsageError

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cuecard.analysis import Skip
 from cuecard.audits import PartialInput
-from cuecard.audits.partial_input.learned.folds import assign, example_groups, make_folds
+from cuecard.audits.partial_input.folds import assign, example_groups, make_folds
 from cuecard.data.demo import demo_choice, demo_nli
 from small_sets import choice_instances, pair_instances
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from cuecard.audits.partial_input.learned import predicting
-from cuecard.audits.partial_input.learned.cross_fit import doubling, trainer
+from cuecard.audits.partial_input import folds
+from cuecard.audits.partial_input.cross_fit import doubling, trainer
 from cuecard.data import load
 from cuecard.data.examples import Examples
 from cuecard.models import LinearModel
@@ -16,9 +16,9 @@ from cuecard.models import LinearModel
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    for module in ("cross_fit", "predicting"):
-        monkeypatch.setattr(f"cuecard.audits.partial_input.learned.{module}.AT_A_TIME", 13)
-    assert predicting.AT_A_TIME == 13
+    for module in ("cross_fit", "folds"):
+        monkeypatch.setattr(f"cuecard.audits.partial_input.{module}.AT_A_TIME", 13)
+    assert folds.AT_A_TIME == 13
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.audits.partial_input.learned.members import Draws, Members, shuffled
+from cuecard.audits.partial_input.folds import Draws, Members, shuffled
 from cuecard.stats.arrays import chunks
 
 

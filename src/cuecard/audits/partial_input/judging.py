@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.guesses import Guesses
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, counted
 from cuecard.stats.limits.detectable import detectable_auc, detectable_choice_auc

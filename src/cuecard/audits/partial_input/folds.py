@@ -1,19 +1,27 @@
-"""Folds for cross-fitting: no example and no sentence is on both sides, labels are spread evenly."""
+"""Which examples are predicted by models that saw none of their texts, and the predictions of such models."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.analysis import Skip
+from cuecard.audits.partial_input.guesses import Guesses, guess_labels, guess_rows
 from cuecard.data import Instances
+from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
 from cuecard.data.splits.components import TextSide, join_sentences, join_units, number_groups
 from cuecard.data.units import UnitScope
-from cuecard.stats.arrays import Bools, Ints, chunks
+from cuecard.models.linear.features_on_request import Features
+from cuecard.models.linear.input_features import AT_A_TIME
+from cuecard.models.linear.scorer import Parts, Scorer, parts_of
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
 
 Grouping = Literal["sentence", "premise", "example"]
 
@@ -172,3 +180,127 @@ def _small_groups(
 
 def _largest_share(groups: Ints) -> float:
     return float(np.bincount(groups).max() / len(groups)) if len(groups) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """What one model is asked: `which` examples of a part, by their places in it, and `write` takes its guesses."""
+
+    scorer: Future[Scorer]
+    which: Callable[[slice], Ints]
+    write: Callable[[slice, Guesses], None]
+
+
+def predict(
+    pool: ThreadPoolExecutor, matrix: Features, examples: Examples, among: Ints, asks: Sequence[Ask]
+) -> None:
+    """Have models guess the examples `among`, some at a time, beside each other."""
+    for ask in asks:
+        ask.scorer.result()
+
+    def one(some: slice) -> None:
+        _predict(matrix, examples, among[some], some, asks)
+
+    for done in [pool.submit(one, some) for some in chunks(len(among), AT_A_TIME)]:
+        done.result()
+
+
+def _predict(matrix: Features, examples: Examples, part: Ints, some: slice, asks: Sequence[Ask]) -> None:
+    chosen = [(ask, ask.which(some)) for ask in asks]
+    if not any(len(places) for _, places in chosen):
+        return
+    parts = parts_of(matrix, examples.rows(part))
+    ends = np.cumsum(examples.options[part]) if examples.grouped else None
+    for ask, places in chosen:
+        if len(places):
+            ask.write(some, _guesses(ask.scorer.result(), parts, examples, part, places, ends))
+
+
+def _guesses(
+    scorer: Scorer, parts: Parts, examples: Examples, part: Ints, places: Ints, ends: Ints | None
+) -> Guesses:
+    """Return the guesses of a model for the examples at some places of a part."""
+    asked = part[places]
+    gold = examples.gold[asked]
+    if ends is None:
+        probabilities = scorer.model.probabilities(scorer.margins(parts, places))
+        return guess_labels(_all_classes(probabilities, len(examples.instances.labels)), gold)
+    sizes = examples.options[asked]
+    # The rows of these examples among those of the part.
+    rows = np.repeat(ends[places] - np.cumsum(sizes), sizes) + np.arange(sizes.sum())
+    margins = scorer.margins(parts, rows)
+    chances = scorer.model.probabilities(margins, groups=np.repeat(np.arange(len(asked)), sizes))
+    return guess_rows(margins, gold, sizes, chances)
+
+
+def _all_classes(probabilities: Floats, k: int) -> Floats:
+    """Return a column for every label; one that training lacked has probability 0."""
+    return np.pad(probabilities, ((0, 0), (0, k - probabilities.shape[1])))
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The examples of some folds: all of one run in their order, then those of the next run."""
+
+    among: Ints
+    fold: Codes
+    runs: Sequence[Sequence[int]]
+
+    def __len__(self) -> int:
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
+        sizes = counted(self.fold)
+        return [int(sizes[list(run)].sum()) for run in self.runs]
+
+    def __getitem__(self, places: Ints) -> Ints:
+        """Return the examples at some rising places."""
+        found, before = [], 0
+        for run, size in zip(self.runs, self._sizes, strict=True):
+            first, last = np.searchsorted(places, (before, before + size))
+            found.append(self._of_run(run, places[first:last] - before))
+            before += size
+        return np.concatenate(found)
+
+    def _of_run(self, run: Sequence[int], places: Ints) -> Ints:
+        wanted, found, before, done = in_folds(self.fold, run), [self.among[:0]], 0, 0
+        for some in chunks(len(self.fold)):
+            own = np.flatnonzero(wanted[self.fold[some]])
+            last = int(np.searchsorted(places, before + len(own)))
+            found.append(self.among[some][own[places[done:last] - before]])
+            before, done = before + len(own), last
+            if done == len(places):
+                break
+        return np.concatenate(found)
+
+
+def in_folds(fold: Codes, chosen: Sequence[int]) -> Bools:
+    """Return for every number of a fold whether it is among the chosen ones."""
+    wanted = np.zeros(int(fold.max(initial=0)) + 1, dtype=np.bool_)
+    wanted[list(chosen)] = True
+    return wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Random places among n, of which the first ones are the same however many are drawn."""
+
+    seed: int
+    most: int
+    _kept: dict[int, Ints] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def places(self, n: int, number: int) -> Ints:
+        """Return some of the numbers from 0 to n - 1, at most `most`, in rising order."""
+        with self._lock:
+            if n not in self._kept:
+                self._kept[n] = shuffled(np.random.default_rng(self.seed), n)[: self.most].astype(np.int64)
+        return np.sort(self._kept[n][:number])
+
+
+def shuffled(generator: np.random.Generator, n: int) -> Codes:
+    """Return the numbers from 0 to n - 1 as `Generator.permutation` does, in half of the memory."""
+    numbers: Codes = np.arange(n, dtype=np.uint32 if n < 1 << 32 else np.int64)
+    generator.shuffle(numbers)
+    return numbers

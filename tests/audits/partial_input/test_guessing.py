@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from cuecard.audits.partial_input.baselines.guessing import Guesses, blank_guesses, guess_labels, guess_rows
+from cuecard.audits.partial_input.guesses import Guesses, blank_guesses, guess_labels, guess_rows
 from cuecard.data.space import MEMORY, Space
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority, null_probability
-from cuecard.audits.partial_input.baselines.guessing import (
+from cuecard.audits.partial_input.guesses import (
     Guesses,
     guess_labels,
     guess_rows,
     guess_tied_labels,
 )
-from cuecard.audits.partial_input.baselines.judging import interval, judged, measured, pointwise_information
+from cuecard.audits.partial_input.judging import interval, judged, measured, pointwise_information
+from cuecard.audits.partial_input.rules import length_rules, majority, null_probability
 from cuecard.data import Examples
 from small_sets import choice_instances, pair_instances
 

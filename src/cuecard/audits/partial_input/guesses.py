@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
+from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
 
@@ -214,3 +215,8 @@ def guess_tied_labels(margins: Floats, gold: Ints) -> Guesses:
         answer=named.argmax(axis=1).astype(np.int64),
         table=table,
     )
+
+
+def gold_of(examples: Examples, which: Ints) -> Ints:
+    """Return the right answers of some examples."""
+    return examples.instances.space.gathered(examples.gold, which)
