@@ -20,7 +20,6 @@ from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, LinearModel
 from cuecard.models.fitted import answer_probabilities, fitted_probabilities
-from cuecard.models.linear import _kernels
 from cuecard.models.linear.ngram_features import hash_rows
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.saved import DESCRIPTION, load_model
@@ -28,6 +27,7 @@ from cuecard.models.text_model import CONDITIONS, Condition, Watch
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Singles
 
 #: Name → the names of the input that the learner may look at, by task.
@@ -109,7 +109,7 @@ def _key(data: Instances, name: str, strength: float, tokens: str | None, seed: 
     with suppress(OSError):
         for part in (LinearModel, hash_rows, conditions):
             digest.update(getsource(sys.modules[part.__module__]).encode())
-        digest.update(getsource(_kernels).encode())
+    digest.update(Path(_native.__file__).read_bytes())
     return digest.hexdigest()
 
 

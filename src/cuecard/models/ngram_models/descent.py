@@ -19,9 +19,9 @@ from cuecard.errors import UsageError
 from cuecard.models.examples import Epoch, best_epoch, no_longer_better, validation_figures
 from cuecard.models.learner import Recorder
 from cuecard.models.linear.learner import softmax_within
-from cuecard.models.ngram_models import _kernels
 from cuecard.models.saved import Arrays, Checkpoint, expected
 from cuecard.models.text_model import Objective, Step, Watch
+from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Floats, Ints, Singles
 
 #: Vectors of features, of outputs, the bias, and what an objective learns aside.
@@ -174,8 +174,8 @@ class Descent:
         common = (examples.gold, self._factors, order, rate, decay, vectors, output)
         loops = self._objective.arguments(aside)
         if examples.grouped:
-            return float(_kernels.learn_choices(*self.bags.arrays, examples.first_rows, *common, *loops))
-        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias, *loops))
+            return _native.learn_choices(*self.bags.arrays, examples.first_rows, *common, *loops)
+        return _native.learn_labels(*self.bags.arrays, *common, bias, *loops)
 
     def _probabilities(self, bags: Bags) -> Floats:
         vectors, output, bias, *_ = self.now
