@@ -13,12 +13,12 @@ from typing import Any
 REGISTRIES = {
     "cuecard.audits": "AUDITS",
     "cuecard.cli.main": "COMMANDS",
+    "cuecard.analysis": "ANALYSES",
     "cuecard.features.family": "FAMILIES",
     "cuecard.models.embeddings": "EMBEDDERS",
     "cuecard.models.text_model": "MODELS",
     "cuecard.probes": "PROBES",
     "cuecard.remedies": "REMEDIES",
-    "cuecard.report.view": "SECTION_VIEWS",
     "cuecard.text.tokenisers": "TOKENISERS",
 }
 #: How the variables begin that libraries set for themselves when they are imported.

@@ -26,6 +26,7 @@ import polars as pl
 from pydantic import Field
 
 from cuecard.data import Task
+from cuecard.registry import Registry, lacking
 
 #: A row of a table or a part of a summary, by name.
 Row: TypeAlias = Mapping[str, Any]
@@ -307,7 +308,8 @@ class Analysis(Protocol):
     may also declare `needs` (see `Need`), `extras` (names of optional dependencies; a property where it depends on the
     parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default), `caveat` (a sentence on
     how to read its numbers, which exports repeat), `parallel` (whether it may run at the same time as others, because
-    it neither prints nor changes anything that they read; false by default).
+    it neither prints nor changes anything that they read; false by default) and `view` (what to show of it, see
+    `cuecard.view`; by default its measures and its first table).
 
     `any_size` says that it sees all examples of a dataset that does not fit in memory (false by default): its arrays
     then come from `data.space`, and what it reads of texts goes over `data.chunks()`. Others are given
@@ -323,6 +325,13 @@ class Analysis(Protocol):
         """Answer the question: called with the data, and with every input it needs by name."""
         ...
 
+
+#: Analyses that verbs of their own run, by the name of their section: of `cuecard overlap`, and experiments.
+ANALYSES: Registry[type[Analysis]] = Registry(
+    "analysis",
+    group="cuecard.analyses",
+    check=lacking("name", "title", "tasks", "run", "__dataclass_fields__"),
+)
 
 A = TypeVar("A", bound=Analysis)
 

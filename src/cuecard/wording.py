@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeGuard
 
 #: What the title of a step has where an interrupted run continues.
@@ -61,6 +61,16 @@ def points(difference: float | None) -> str:
         return MISSING
     rounded = round(100 * difference, 1)
     return f"{rounded:+z.1f}".replace("-", "−") if rounded else "0.0"
+
+
+def ends(low: float | None, high: float | None, write: Callable[[float | None], str] = percent) -> str:
+    """Return an interval: "60.1 % to 65.3 %"."""
+    return f"{write(low)} to {write(high)}"
+
+
+def ci(low: float | None, high: float | None, write: Callable[[float | None], str] = percent) -> str:
+    """Return a confidence interval: "95 % CI 60.1 % to 65.3 %"."""
+    return f"95 % CI {ends(low, high, write)}"
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -38,6 +38,7 @@ from cuecard_papers.frontier_schemes import (
 )
 from cuecard_papers.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
 from cuecard_papers.stubborn import WEIGHTS, balanced_weights, majority_share
+from cuecard_papers.views import frontier_view
 
 ACCURACY = MeasureKind("accuracy.{model}.{method}", "accuracy of {model}, {method}", "share", "lower")
 GAP = MeasureKind(
@@ -73,6 +74,7 @@ class FrontierExperiment:
     name: ClassVar[str] = "frontier"
     title: ClassVar[str] = "Debiasing frontier"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    view = staticmethod(frontier_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, GAP, P_VALUE)
     about: ClassVar[About] = "experiment"
 

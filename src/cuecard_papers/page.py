@@ -12,7 +12,8 @@ from rich.text import Text
 from cuecard.report.comparison.view import ComparisonChapter, PagePart
 from cuecard.report.html.comparison_page import chapters_html
 from cuecard.report.markdown import escape
-from cuecard.report.view import Column, KeyFigure, SectionView, TableView
+from cuecard.report.sections import SectionView, TableView
+from cuecard.view import Column, KeyFigure
 from cuecard.wording import display_text
 from cuecard.writing import write_text
 from cuecard_papers.judging import Reading, Reproduction, summarised

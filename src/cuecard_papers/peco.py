@@ -11,10 +11,12 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.audits.clusters.external_clusters import ExternalClusters
+from cuecard.audits.clusters.view import HOW_TO_READ
 from cuecard.errors import InputError
-from cuecard.report.charts.audits.cluster_map import HOW_TO_READ, cluster_map
+from cuecard.report.charts.cluster_map import draw_point_map
 from cuecard.report.html.chart_page import write_chart
 from cuecard.report.html.chart_path import check_chart_path
+from cuecard.view import PointMap
 from cuecard.wording import display_text
 
 #: Clusters that are printed.
@@ -77,10 +79,22 @@ def write_cluster_map(result: ExternalClusters, path: str | Path, *, title: str 
     score_text = f"PECO {score['score']:z.2f}, {score['null_mean']:z.2f} with shuffled labels"
     heading = {"text": display_text(title, 80) or score_text, "subtitle": score_text if title else ""}
     return write_chart(
-        cluster_map(result.tables, result.labels).properties(width=900, height=640, title=heading),
+        draw_point_map(point_map(result, title)).properties(width=900, height=640, title=heading),
         path,
         title=display_text(title, 80) or "Map",
         note=HOW_TO_READ,
+    )
+
+
+def point_map(result: ExternalClusters, title: str) -> PointMap:
+    """Return the map of clusters that have coordinates."""
+    tables = result.tables
+    return PointMap(
+        title=title,
+        data=tables["cluster_map"],
+        clusters=tables["clusters"],
+        colours=result.labels,
+        alt=HOW_TO_READ,
     )
 
 

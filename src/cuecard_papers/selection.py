@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
-from cuecard.audits.partial_input.judging import interval
+from cuecard.audits.partial_input.baselines.judging import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import fitted_probabilities
@@ -23,6 +23,7 @@ from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.paired import paired_comparison
 from cuecard.stats.weighted import weighted_share
 from cuecard.wording import percent
+from cuecard_papers.views import selection_view
 
 BIASED, DEBIASED = "biased", "debiased"
 
@@ -121,6 +122,7 @@ class SelectionExperiment:
     name: ClassVar[str] = "selection"
     title: ClassVar[str] = "Selection bias of pairs"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
+    view = staticmethod(selection_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, WEIGHTED, DIFFERENCE)
     about: ClassVar[About] = "experiment"
 

@@ -25,6 +25,7 @@ from cuecard.stats import format_p
 from cuecard.stats.arrays import Floats
 from cuecard.stats.weighted import effective_sample_share
 from cuecard.wording import listed, percent, plural
+from cuecard_papers.views import stubborn_view
 
 #: Name of the weights → what balances them; None is every example alike.
 WEIGHTS: dict[str, LexicalWeights | None] = {
@@ -75,6 +76,7 @@ class StubbornExperiment:
     name: ClassVar[str] = "stubborn"
     title: ClassVar[str] = "Stubborn lexical bias"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    view = staticmethod(stubborn_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, DIFFERENCE, P_VALUE)
     about: ClassVar[About] = "experiment"
 

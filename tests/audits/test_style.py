@@ -12,6 +12,7 @@ from cuecard.data import load
 from cuecard.data.demo import demo_battles, repeated
 from cuecard.errors import UsageError
 from cuecard.report.charts.drawing import specification
+from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
 from cuecard.text.style import formatting, style_counts
 
@@ -134,7 +135,7 @@ def test_the_section_shows_coefficients_and_models():
     view = section_view(card, "style")
     assert [chart.name for chart in view.charts] == ["coefficients", "models"]
     for chart in view.charts:
-        assert specification(chart.draw)["layer"]
+        assert specification(draw(chart))["layer"]
     assert [table.title for table in view.tables] == ["Covariates", "Style by slice", "Models"]
     assert "prompts" in view.lead[0]
 

@@ -11,8 +11,8 @@ import pytest
 
 from cuecard.audits.clusters.external_clusters import external_clusters
 from cuecard.errors import InputError
-from cuecard.report.charts.audits.cluster_map import cluster_map
-from cuecard_papers.peco import write_cluster_map
+from cuecard.report.charts.cluster_map import draw_point_map
+from cuecard_papers.peco import point_map, write_cluster_map
 
 
 def small() -> pl.DataFrame:
@@ -79,7 +79,7 @@ def test_figure_1_is_drawn_from_the_published_coordinates(
     published = points.group_by("cluster").agg(pl.col("pecol2").first()).sort("cluster")["pecol2"]
     ours = given.clusters.sort(pl.col("name").cast(pl.Int64))["divergence_l2"]
     np.testing.assert_allclose(ours.to_numpy(), published.to_numpy(), atol=1e-12)
-    spec = cluster_map(given.tables, given.labels).to_dict()
+    spec = draw_point_map(point_map(given, "SNLI")).to_dict()
     drawn = [row for rows in spec["datasets"].values() for row in rows] if "datasets" in spec else []
     drawn += [row for layer in spec["layer"] for row in layer.get("data", {}).get("values", [])]
     places = {(row["x"], row["y"]) for row in drawn if "text" in row and "cluster" in row}

@@ -10,6 +10,7 @@ import cuecard as cc
 from cuecard.card.card import value_of
 from cuecard.data import Examples
 from cuecard.remedies import stress_set
+from cuecard.report.charts.kinds import draw
 from cuecard.report.headline.model_verdict import model_headline
 from cuecard.report.sections import section_view
 from small_sets import pair_instances
@@ -59,7 +60,7 @@ def test_a_model_that_follows_the_leak_is_at_chance_on_the_hard_subset():
     assert "oracle has an accuracy of 100 % on the hard subset and 100 % on the easy one" in headline
     view = section_view(card, "hard_subset")
     assert "shortcut has an accuracy of" in view.lead[1]
-    assert view.charts[0].draw().to_dict()
+    assert draw(view.charts[0]).to_dict()
 
 
 def test_the_subset_is_the_one_that_stress_writes():

@@ -10,6 +10,7 @@ from cuecard.probes import NetScores, Predictions
 from cuecard.probes.examples import check_test
 from cuecard.probes.net_scores import _findings, neutral_weights, suspect_labels
 from cuecard.report.charts.drawing import specification
+from cuecard.report.charts.kinds import draw
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
 from cuecard.stats.preferences.item_response import item_response
@@ -143,7 +144,7 @@ def test_wrong_keys_are_listed_as_suspect():
     assert hits >= 10
     assert hits / len(numbers) > 0.7
     view = section_view(card, "net_scores")
-    assert specification(view.charts[0].draw)["layer"]
+    assert specification(draw(view.charts[0]))["layer"]
     assert [table.title for table in view.tables] == ["Models", "Suspect labels"]
 
 

@@ -11,6 +11,7 @@ from cuecard.card.card import slices
 from cuecard.data import Examples
 from cuecard.errors import InputError
 from cuecard.probes.predictions import read_many_predictions, read_one_file
+from cuecard.report.charts.kinds import draw
 from cuecard.report.headline.model_verdict import model_figures, model_headline
 from cuecard.report.sections import section_view
 from small_sets import choice_instances, pair_instances
@@ -111,4 +112,4 @@ def test_sentences_of_one_file_name_the_half_and_not_a_training_set():
     assert not any("debias" in text for text in [*reliance.lead, *card.tables["reliance"]["next"]])
     words = section_view(card, "permutation_test")
     assert "The usual label of a word is that in the half that the cues come from." in words.notes
-    assert "half that the cues come from (with the cue)" in str(view.charts[0].draw().to_dict())
+    assert "half that the cues come from (with the cue)" in str(draw(view.charts[0]).to_dict())

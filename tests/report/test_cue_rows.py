@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from cuecard.report.cue_rows import saying_something_new, with_test_share
+from cuecard.audits.cues.view import saying_something_new, with_test_share
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from cuecard.report.length_bins import length_bins
+from cuecard.audits.overview_view import length_bins
 
 
 def test_a_bin_is_shown_whole_and_the_share_beyond_it_is_exact() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cuecard.report.view import Column, KeyFigure
+from cuecard.view import Column, KeyFigure
 
 
 @pytest.mark.parametrize("value", [None, float("nan")])

@@ -1,4 +1,4 @@
-"""An installed package adds an audit, a probe, a remedy and a view, with no change in this repository."""
+"""An installed package adds an audit with its view, a probe and a remedy, with no change in this repository."""
 
 from __future__ import annotations
 
@@ -83,6 +83,8 @@ def test_its_audit_is_in_headline_terminal_and_page(run, audited):
     page = (run.folder / "a" / "report.html").read_text(encoding="utf-8")
     assert "The rhyme speaks" in page
     assert "rhyme-only accuracy" in page
+    assert "Label by ending" in page
+    assert '"-ing"' in page  # a row of its chart
 
 
 def test_versions_are_compared_by_its_measure_example_by_example_in_terminal_and_page(run, audited):

@@ -10,6 +10,7 @@ from cuecard.data.demo import demo_choice, demo_nli, demo_predictions
 from cuecard.errors import UsageError
 from cuecard.features import FAMILIES
 from cuecard.probes import PROBES
+from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
 
 
@@ -50,7 +51,7 @@ def test_every_probe_keeps_its_promise_over_the_registry(card):
         view = section_view(card, name)
         assert view.lead
         for chart in view.charts:
-            assert chart.draw().to_dict()["data" if "layer" not in chart.draw().to_dict() else "layer"]
+            assert draw(chart).to_dict()["data" if "layer" not in draw(chart).to_dict() else "layer"]
         assert view.tables[0].columns
         assert all(len(row) == len(view.tables[0].columns) for row in view.tables[0].rows)
 
@@ -102,7 +103,7 @@ def test_multiple_choice_is_probed_too():
     assert "without the cue" not in " ".join(leaning.lead)
     for name in card.sections:
         for chart in section_view(card, name).charts:
-            chart.draw().to_dict()
+            draw(chart).to_dict()
 
 
 def test_data_without_cues_says_so_instead_of_failing():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cuecard._lazy import lazy_names
-from cuecard.analysis import Analysis
+from cuecard.analysis import ANALYSES, Analysis
 from cuecard.registry import Registry, lacking
 
 if TYPE_CHECKING:
@@ -41,5 +41,7 @@ AUDITS.declare("slices", "cuecard.audits.slices:Slices")
 AUDITS.declare("style", "cuecard.audits.style:Style")
 AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
 AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
+ANALYSES.declare("overlap", "cuecard.audits.overlap.audit:Overlap")
+ANALYSES.declare("published_order", "cuecard.audits.overlap.published_order:PublishedOrder")
 
 __getattr__ = lazy_names(__name__)

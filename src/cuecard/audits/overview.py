@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, severity_of
+from cuecard.audits.overview_view import overview_view
 from cuecard.audits.repeated_inputs import repeated_inputs
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
@@ -76,6 +77,7 @@ class Overview:
     name: ClassVar[str] = "overview"
     title: ClassVar[str] = "Overview"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    view = staticmethod(overview_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
     any_size: ClassVar[bool] = True

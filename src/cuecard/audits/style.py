@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Result, Severity, Skip, Summary, severity_of
-from cuecard.audits.partial_input.slices import slice_columns
+from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.repetition import with_distinct_texts
+from cuecard.audits.style_view import style_view
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
@@ -194,6 +195,7 @@ class Style:
     name: ClassVar[str] = "style"
     title: ClassVar[str] = "Style"
     tasks: ClassVar[frozenset[Task]] = frozenset({"preference"})
+    view = staticmethod(style_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     measured = staticmethod(style_measures)
     parallel: ClassVar[bool] = True

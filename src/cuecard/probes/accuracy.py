@@ -13,6 +13,7 @@ from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severit
 from cuecard.data import Instances
 from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cue_views import accuracy_view
 from cuecard.probes.examples import (
     effects_of,
     for_model,
@@ -59,6 +60,7 @@ class AccuracyTest(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Accuracy test"
+    view = staticmethod(accuracy_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, WEAKNESS)
     measured = staticmethod(accuracy_measures)
 

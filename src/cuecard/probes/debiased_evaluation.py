@@ -16,6 +16,7 @@ from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.probes.examples import check_test, shared_texts
+from cuecard.probes.model_views import debiased_evaluation_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats, Ints
@@ -149,6 +150,7 @@ class DebiasedEvaluation(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Debiased evaluation"
+    view = staticmethod(debiased_evaluation_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     measured = staticmethod(evaluation_measures)

@@ -13,6 +13,7 @@ from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severit
 from cuecard.data import GROUPED_TASKS, Instances, Task
 from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cue_views import distribution_view
 from cuecard.probes.examples import (
     UNANSWERED,
     column,
@@ -126,6 +127,7 @@ class DistributionTest(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Distribution test"
+    view = staticmethod(distribution_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERRED,)
     measured = staticmethod(distribution_measures)
 

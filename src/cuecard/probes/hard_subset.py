@@ -11,9 +11,10 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
 from cuecard.audits import PartialInput
-from cuecard.audits.partial_input.leak_scores import SOLVED, easy_examples, solvers_of
+from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
 from cuecard.data import Instances
 from cuecard.probes.examples import check_test, share_interval, shared_texts, versus, widened_within
+from cuecard.probes.model_views import hard_subset_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import newcombe_difference
 from cuecard.stats.arrays import Bools, Ints
@@ -59,6 +60,7 @@ class HardSubset(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Hard and easy subset"
+    view = staticmethod(hard_subset_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SHARE, HARD, EASY, DIFFERENCE)
     measured = staticmethod(hard_subset_measures)

@@ -17,6 +17,7 @@ from cuecard.data import Instances, Task
 from cuecard.data.files.reading import read_file
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import sentence_codes
+from cuecard.probes.model_views import identical_pairs_view
 from cuecard.probes.predictions import Probe
 from cuecard.probes.trained import LINEAR_MODELS, linear_predictions
 from cuecard.registry import unknown_name
@@ -313,6 +314,7 @@ class IdenticalPairTest(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Identical pairs"
+    view = staticmethod(identical_pairs_view)
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
     needs: ClassVar[frozenset[Need]] = frozenset({"identical_pairs"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (MATCHED, RISE)

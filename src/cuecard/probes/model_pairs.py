@@ -32,6 +32,7 @@ from cuecard.probes.examples import (
     tested_columns,
     widened_within,
 )
+from cuecard.probes.model_views import agreement_view, paired_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.stats import format_p
@@ -74,6 +75,7 @@ class AgreementOfModels(Probe):
 
     name: ClassVar[str] = AGREEMENT
     title: ClassVar[str] = "Agreement"
+    view = staticmethod(agreement_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SAME, KAPPA, BOTH_RIGHT)
     measured = staticmethod(agreement_measures)
@@ -172,6 +174,7 @@ class PairedComparison(Probe):
 
     name: ClassVar[str] = PAIRED
     title: ClassVar[str] = "Paired comparison"
+    view = staticmethod(paired_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
     measured = staticmethod(paired_measures)
 

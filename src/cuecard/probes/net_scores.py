@@ -14,14 +14,15 @@ from scipy.special import logsumexp
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
 from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.partial_input.guesses import Guesses
-from cuecard.audits.partial_input.leak_scores import given_away
-from cuecard.audits.partial_input.rules import Battery
+from cuecard.audits.partial_input.baselines.battery import Battery
+from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.given_away import given_away
 from cuecard.audits.slices.hits import slice_test
-from cuecard.audits.slices.scoring import answer_rules
+from cuecard.audits.slices.rules import answer_rules
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test
+from cuecard.probes.model_views import net_scores_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import q_values
 from cuecard.stats.arrays import Bools, Floats, Ints
@@ -238,6 +239,7 @@ class NetScores(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Scores net of the leak"
+    view = staticmethod(net_scores_view)
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice", "preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (AS_IT_STANDS, UNSOLVED, NEUTRAL, BEYOND, SUSPECT)

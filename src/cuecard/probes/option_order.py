@@ -14,6 +14,7 @@ import polars as pl
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity
 from cuecard.data import Instances, Task
 from cuecard.probes.examples import check_test
+from cuecard.probes.model_views import option_order_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import clopper_pearson, format_p, goodness_of_fit, log10_p
 from cuecard.wording import percent
@@ -132,6 +133,7 @@ class OptionOrderTest(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Option order"
+    view = staticmethod(option_order_view)
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERENCE, P_VALUE)

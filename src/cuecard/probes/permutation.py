@@ -13,6 +13,7 @@ from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severit
 from cuecard.data import Instances
 from cuecard.probes.cue_members import Membership, membership
 from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cue_views import permutation_view
 from cuecard.probes.examples import for_model, nullable, tested_columns, versus, widened_within
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import newcombe_difference
@@ -59,6 +60,7 @@ class PermutationTest(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Permutation test"
+    view = staticmethod(permutation_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
     measured = staticmethod(permutation_measures)
 

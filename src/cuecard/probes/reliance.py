@@ -14,6 +14,7 @@ from cuecard.data import GROUPED_TASKS, Instances, Task
 from cuecard.features.cue_names import spoken_cue
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cue_views import reliance_view
 from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import UNANSWERED, effects_of, nullable, q_of
 from cuecard.probes.permutation import usual_table
@@ -178,6 +179,7 @@ class Reliance(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Cues and reliance"
+    view = staticmethod(reliance_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (CUES, RELIES, SIGNS)
     measured = staticmethod(reliance_measures)
 

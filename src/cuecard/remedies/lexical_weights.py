@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, MeasureKind, Result, Row
+from cuecard.analysis import About, MeasureKind, Result
 from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
@@ -37,6 +38,7 @@ from cuecard.remedies.balance_results import (
     unbalanced_table,
 )
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits, reaudit
+from cuecard.remedies.views import lexical_weights_view
 from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
@@ -52,7 +54,7 @@ from cuecard.text.annotate import Backend
 FOLLOWED = "cues"
 
 
-def options_like_cues(chosen: Row) -> Row:
+def options_like_cues(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return options under which the weights balance what a cue audit with these parameters finds significant."""
     families = chosen.get("features")
     options = {
@@ -104,6 +106,7 @@ class LexicalWeights:
     name: ClassVar[str] = "lexical_weights"
     title: ClassVar[str] = "Lexical weights"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    view = staticmethod(lexical_weights_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"
     measured = staticmethod(lexical_measures)

@@ -148,7 +148,7 @@ def _sizes(card: Card) -> str:
 
 
 def _strongest_words(card: Card) -> list[tuple[str, str]]:
-    from cuecard.report.cue_rows import strongest
+    from cuecard.audits.cues.view import strongest
 
     if "cues" not in card.tables:
         return []

@@ -14,6 +14,7 @@ from cuecard.errors import CueCardError
 from cuecard.probes import read_verdicts
 from cuecard.probes.judge import biases
 from cuecard.report.charts.drawing import specification
+from cuecard.report.charts.kinds import draw
 from cuecard.report.headline.model_verdict import model_headline
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
@@ -46,7 +47,7 @@ def test_a_card_of_judges_has_findings_measures_and_a_chart():
         "position: depends on position.",
         "blind: agrees with people no more than by chance.",
     ]
-    assert specification(view.charts[0].draw)["layer"]
+    assert specification(draw(view.charts[0]))["layer"]
     assert view.tables[0].total == 3
 
 

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 import vl_convert
 
+from cuecard.audits.cues.view import MOST_POINTS, critical_p, sample_for_map, strongest, with_test_share
 from cuecard.card.card import Card
-from cuecard.report.charts.audits.cues import cue_map, family_counts, top_cues
-from cuecard.report.charts.audits.overview import label_balance, length_distribution
-from cuecard.report.charts.drawing import legend_columns, specification, themed
-from cuecard.report.cue_rows import MOST_POINTS, critical_p, sample_for_map, strongest, with_test_share
+from cuecard.report.charts.drawing import legend_columns, themed
+from cuecard.report.charts.kinds import chart_specification, draw
+from cuecard.report.sections import outcome_of, section_view
 
 CardMaker = Callable[..., Card]
 
@@ -22,24 +22,28 @@ def points(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("name", ["map", "top", "families", "balance", "lengths"])
-def test_every_chart_compiles_and_draws(card: Card, name: str) -> None:
-    section, tables, labels = card["cues"], card.tables, card.dataset.labels
-    chart = {
-        "map": lambda: cue_map(section, tables, labels),
-        "top": lambda: top_cues(section, tables, labels, labels[0], 5),
-        "families": lambda: family_counts(section),
-        "balance": lambda: label_balance(tables, labels),
-        "lengths": lambda: length_distribution(tables, labels, "hypothesis", name="text"),
-    }[name]()
-    svg = vl_convert.vegalite_to_svg(themed(chart).to_dict())
+def specified(card: Card, section: str, name: str) -> dict[str, Any]:
+    """Return the specification of a chart."""
+    return chart_specification(next(c for c in section_view(card, section).charts if c.name == name))
+
+
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [
+        ("cues", "map"), ("cues", "cues_of_entailment"), ("cues", "families"), ("overview", "label_balance"),
+        ("overview", "length_of_the_hypothesis"),
+    ],
+)  # fmt: skip
+def test_every_chart_compiles_and_draws(card: Card, section: str, name: str) -> None:
+    chart = next(c for c in section_view(card, section).charts if c.name == name)
+    svg = vl_convert.vegalite_to_svg(themed(draw(chart)).to_dict())
     assert svg.count("<path") > 3
 
 
 def test_labels_are_data_and_never_part_of_a_field_or_expression(make_card: CardMaker) -> None:
     labels = ["a.b[0]", "x'] || alert(1) || ['"]
     card = make_card(labels=labels)
-    spec = specification(lambda: cue_map(card["cues"], card.tables, labels))
+    spec = specified(card, "cues", "map")
     spec.pop("datasets")
     for channel in _channels(spec):
         channel.pop("scale", None)
@@ -66,7 +70,7 @@ def test_all_significant_features_are_kept_where_they_fit(make_card: CardMaker) 
 
 def test_a_map_of_thousands_embeds_only_the_sample(make_card: CardMaker) -> None:
     card = make_card([f"w{i}" for i in range(5000)])
-    spec = specification(lambda: cue_map(card["cues"], card.tables, card.dataset.labels))
+    spec = specified(card, "cues", "map")
     assert 1500 < len(points(spec)) <= MOST_POINTS
 
 
@@ -101,18 +105,15 @@ def test_without_test_counts_the_test_share_is_missing(card: Card) -> None:
 
 
 def test_significance_begins_at_the_largest_significant_p_value_or_at_bonferroni(card: Card) -> None:
-    table = card.tables["cues"]
+    table, outcome = card.tables["cues"], outcome_of(card, card["cues"])
     moved = table.with_columns(log10_p=pl.when("significant").then(pl.lit(-3.0)).otherwise("log10_p"))
-    assert critical_p(card["cues"], moved) == pytest.approx(1e-3)
+    assert critical_p(outcome, moved) == pytest.approx(1e-3)
     none = table.with_columns(significant=pl.lit(False))
-    assert critical_p(card["cues"], none) == pytest.approx(0.05 / (7 * 3))
+    assert critical_p(outcome, none) == pytest.approx(0.05 / (7 * 3))
 
 
 def test_curves_of_length_have_the_same_area(card: Card) -> None:
-    spec = specification(
-        lambda: length_distribution(card.tables, card.dataset.labels, "premise", name="premise")
-    )
-    rows = points(spec)
+    rows = points(specified(card, "overview", "length_of_the_premise"))
     assert sum(row["share"] for row in rows if row["label"] == "neutral") == pytest.approx(1.0)
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.probes import box_statistics
+from cuecard.probes.model_views import identical_pairs_chart
 from cuecard.report.charts.drawing import themed
-from cuecard.report.charts.probes.identical_pairs import identical_pairs_chart
+from cuecard.report.charts.kinds import draw
 
 
 def scores() -> pl.DataFrame:
@@ -21,11 +22,11 @@ def scores() -> pl.DataFrame:
 
 def test_every_model_has_a_box_for_every_frequency_and_the_last_one_is_open(tmp_path):
     boxes = box_statistics(scores())
-    chart = identical_pairs_chart(boxes)
+    chart = draw(identical_pairs_chart(boxes, 10))
     rows = chart.data.values
     assert len(rows) == boxes.height == 20
-    assert {row["frequency"] for row in rows} == {*(str(i) for i in range(1, 10)), "10+"}
-    medians = {(r["label"], r["frequency"]): r["median"] for r in rows}
+    assert {row["occurs"] for row in rows} == {*(str(i) for i in range(1, 10)), "10+"}
+    medians = {(r["model"], r["occurs"]): r["median"] for r in rows}
     assert medians["leaning", "10+"] - medians["leaning", "1"] > 0.3
     assert abs(medians["level", "10+"] - medians["level", "1"]) < 0.05
     themed(chart.properties(width=600)).save(tmp_path / "boxes.svg")

@@ -5,6 +5,7 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_nli
 from cuecard.errors import UsageError
+from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
 
 CARD = cc.audit(demo_nli(600, seed=3).instances, only=["overview", "cues"], features=("word", "negation"))
@@ -13,7 +14,7 @@ CARD = cc.audit(demo_nli(600, seed=3).instances, only=["overview", "cues"], feat
 def test_a_chart_of_a_section_is_drawn_by_its_name():
     chart = CARD["cues"].chart("map")
     assert type(chart).__module__.startswith("altair")
-    assert chart.to_dict() == section_view(CARD, "cues").charts[0].draw().to_dict()
+    assert chart.to_dict() == draw(section_view(CARD, "cues").charts[0]).to_dict()
 
 
 def test_an_unknown_chart_is_answered_with_the_list():

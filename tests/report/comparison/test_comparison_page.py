@@ -11,6 +11,7 @@ import pytest
 from cuecard.card import Card, compare, save_card
 from cuecard.data.demo import demo_nli
 from cuecard.report import comparison_html
+from cuecard.report.charts.kinds import draw
 from cuecard.report.comparison.view import comparison_chapter
 from cuecard.run import audit
 
@@ -40,7 +41,7 @@ def test_the_page_begins_with_the_verdict_and_has_the_interval_of_every_change(c
     assert any("indeed" in str(row) for row in chapter.parts[1].view.tables[0].rows)
     for part in chapter.parts:
         for chart in part.view.charts:
-            assert chart.draw().to_dict()
+            assert draw(chart).to_dict()
 
 
 def test_the_page_fetches_nothing_and_names_of_cards_stay_text(cards):

@@ -6,9 +6,12 @@ import polars as pl
 import pytest
 
 from cuecard import audit, load
+from cuecard.audits import AUDITS, Overview
 from cuecard.card.card import Card, Section
+from cuecard.probes import PROBES
+from cuecard.remedies import REMEDIES
 from cuecard.report.sections import section_view
-from cuecard.report.view import SECTION_VIEWS, SectionView
+from cuecard.view import Outcome, View
 
 CardMaker = Callable[..., Card]
 
@@ -141,19 +144,20 @@ def test_a_section_that_did_not_run_has_nothing_to_show(card: Card) -> None:
     assert section_view(card, "partial_input").figures == ()
 
 
-def test_every_registered_view_is_named_after_a_section(card: Card) -> None:
-    assert {"overview", "cues"} <= set(SECTION_VIEWS.names())
-    for name in ("overview", "cues"):
-        assert section_view(card, name).lead
+def test_every_check_of_ours_declares_a_view() -> None:
+    for registry in (AUDITS, PROBES, REMEDIES):
+        for name in registry.names():
+            assert hasattr(registry.get(name), "view"), name
 
 
 def test_a_view_of_another_package_that_fails_is_replaced_by_the_general_one(
     card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(card: Card, section: Section) -> SectionView:
+    def broken(outcome: Outcome) -> View:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setitem(SECTION_VIEWS._items, "overview", broken)
+    monkeypatch.setattr(Overview, "view", staticmethod(broken))
+    monkeypatch.setattr(Overview, "__module__", "another_package")
     view = section_view(card, "overview")
     assert view.tables or view.figures
     assert (
@@ -162,10 +166,9 @@ def test_a_view_of_another_package_that_fails_is_replaced_by_the_general_one(
 
 
 def test_a_view_of_ours_that_fails_is_a_bug(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(card: Card, section: Section) -> SectionView:
+    def broken(outcome: Outcome) -> View:
         raise ZeroDivisionError("no")
 
-    broken.__module__ = "cuecard.report.sections.audits.overview"
-    monkeypatch.setitem(SECTION_VIEWS._items, "overview", broken)
+    monkeypatch.setattr(Overview, "view", staticmethod(broken))
     with pytest.raises(ZeroDivisionError):
         section_view(card, "overview")

@@ -48,6 +48,7 @@ from cuecard.audits.clusters.scores import (
     sweep_table,
 )
 from cuecard.audits.clusters.table import characteristic_words, cluster_table, example_table
+from cuecard.audits.clusters.view import cluster_view
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
@@ -128,6 +129,7 @@ class Clusters:
     name: ClassVar[str] = "clusters"
     title: ClassVar[str] = "Clusters of meaning"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    view = staticmethod(cluster_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     measured = staticmethod(cluster_measures)
 

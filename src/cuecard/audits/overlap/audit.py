@@ -12,6 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Severity, Skip, Summary
 from cuecard.audits.overlap.corpus import NgramIndex, chunks, corpus_files
+from cuecard.audits.overlap.view import overlap_view
 from cuecard.data import TASKS, Instances, Task
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Bools
@@ -46,6 +47,7 @@ class Overlap:
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Overlap with a corpus"
+    view = staticmethod(overlap_view)
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"corpus"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SHARE, WHOLE, ANSWERS)

@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Summary
+from cuecard.audits.overlap.view import ORDER_VIEW
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.files.paths import typed_path
 from cuecard.data.files.reading import read_file
 from cuecard.errors import InputError
 from cuecard.stats import state_probability
 from cuecard.stats.preferences.order_test import order_test
+from cuecard.view import View
 from cuecard.wording import percent, plural
 
 NAME = "published_order"
@@ -49,6 +51,7 @@ class PublishedOrder:
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Published order"
+    view: ClassVar[View] = ORDER_VIEW
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"orders"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (RANK, P_VALUE)

@@ -14,6 +14,7 @@ from cuecard.data import Instances, Task
 from cuecard.probes.judge import biases
 from cuecard.probes.judge.biases import FEWEST
 from cuecard.probes.judge.verdicts import Verdicts
+from cuecard.probes.judge.view import judge_view
 from cuecard.probes.predictions import Probe
 from cuecard.stats import q_values, state_probability
 from cuecard.wording import percent, plural
@@ -225,6 +226,7 @@ class JudgeTest(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Judges"
+    view = staticmethod(judge_view)
     tasks: ClassVar[frozenset[Task]] = frozenset({"preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS

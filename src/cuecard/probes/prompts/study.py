@@ -24,6 +24,7 @@ from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer, structured_answer
 from cuecard.probes.formats.table import READ_FROM
 from cuecard.probes.predictions import Predictions, Probe
+from cuecard.probes.prompts.view import prompts_view
 from cuecard.registry import unknown_name
 from cuecard.wording import plural, points
 
@@ -208,6 +209,7 @@ class PromptStudy(Probe):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Prompt study"
+    view = staticmethod(prompts_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "prompts", "cues"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, UNANSWERED_SHARE)
     measured = staticmethod(prompt_measures)

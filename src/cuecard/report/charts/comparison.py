@@ -10,7 +10,6 @@ import polars as pl
 
 from cuecard import wording
 from cuecard.card.card import Card
-from cuecard.report.charts.audits.cluster_map import CANVAS, map_layers, threshold_slider
 from cuecard.report.charts.drawing import inline, percent_axis
 from cuecard.report.comparison.table import correlate
 from cuecard.wording import display_text
@@ -184,18 +183,6 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
     return alt.layer(chance, interval, point).properties(
         width="container", height=alt.Step(28), title=heading
     )
-
-
-def maps_side_by_side(sets: Sequence[tuple[str, Mapping[str, pl.DataFrame], Sequence[str]]]) -> Any:
-    """Return the maps of several sets, given as (name, tables, labels), under one threshold (PECO, Figure 1)."""
-    threshold = threshold_slider([tables["clusters"] for _, tables, _ in sets])
-    maps = [
-        alt.layer(*map_layers(tables, labels, suffix=f"_{i}")).properties(
-            width=430, height=430, title=alt.TitleParams(display_text(name, 60), anchor="start")
-        )
-        for i, (name, tables, labels) in enumerate(sets)
-    ]
-    return alt.concat(*maps, columns=2).add_params(threshold).properties(usermeta=CANVAS)
 
 
 def _row_name(row: Mapping[str, Any]) -> str:

@@ -1,46 +1,91 @@
-"""What all charts share: rows as inline data, axes in percent, and the finished specification."""
+"""What all charts share: rows as inline data, axes, colours and shapes, and the finished specification."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import altair as alt
+import polars as pl
+from altair.typing import ChartType
 from altair.utils.schemapi import debug_mode
 
 from cuecard.report.palette import LIGHT, vega_config
+from cuecard.view import Axis, Chart
+from cuecard.wording import display_text
 
 #: A constant expression: dataset texts never become part of one.
 PERCENT_LABELS = "format(100 * datum.value, '.3~f') + ' %'"
-
+_LABELS = {
+    "percent": PERCENT_LABELS,
+    "points": "format(100 * datum.value, '~f')",
+    "log10_p": "datum.value == 0 ? '1' : '1e-' + datum.value",
+}
+#: Names in a chart are cut after this many characters.
+NAME = 60
 MOST_IN_LEGEND = 24
 #: Pixels that a legend of a chart beside others has, that a letter takes at most, and a symbol with its margins.
 NARROW, LETTER, SYMBOL = 290, 8, 36
-
 #: Zooming asks for a modifier so that the wheel keeps scrolling the page.
 ZOOM_EVENTS = "wheel![event.ctrlKey || event.metaKey || event.shiftKey]"
-
 SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "triangle-left",
-)
+    "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"
+)  # fmt: skip
+#: Options of what needs no words for screen readers, because a chart has one description.
+SILENT = {"aria": False}
+
+Value = str | int | float | bool | None
+Channel = TypeVar("Channel", alt.X, alt.Y)
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
-    """Return rows as data inside the chart, numbers that JSON does not know as missing."""
+    """Return rows as data inside the chart: names cut, numbers that JSON does not know as missing."""
     # A tuple: Altair copies lists, row by row, at every step of building a chart.
     return alt.InlineData(values=tuple({key: _json(value) for key, value in row.items()} for row in rows))
 
 
-def _json(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _json(value: Any) -> Value:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (int, str)) else str(value)
+
+
+def shown(value: Any) -> Value:
+    """Return a value to plot: a text is a name."""
+    return display_text(value, NAME) if isinstance(value, str) else _json(value)
+
+
+def rows_of(chart: Chart, *columns: str, frame: pl.DataFrame | None = None) -> alt.InlineData:
+    """Return the rows of a chart: columns to plot as they are, those of its tooltip as people read them."""
+    plotted = [column for column in dict.fromkeys(columns) if column]
+    rows = (chart.frame if frame is None else frame).iter_rows(named=True)
+    said = {_said(name): (name, column) for name, column in chart.tooltip.items()}
+    return inline(
+        {name: shown(row[name]) for name in plotted}
+        | {key: column.write(row[name]) for key, (name, column) in said.items()}
+        for row in rows
+    )
+
+
+def tooltip_of(chart: Chart) -> list[alt.Tooltip]:
+    """Return what hovering over a mark shows."""
+    return [alt.Tooltip(f"{_said(name)}:N", title=column.title) for name, column in chart.tooltip.items()]
+
+
+def _said(column: str) -> str:
+    return f"{column} said"
+
+
+def names_in(chart: Chart, column: str) -> list[str]:
+    """Return the names in a column in the order in which they occur; of colours, in that of the chart."""
+    present = dict.fromkeys(str(shown(value)) for value in chart.frame[column].to_list())
+    return list(dict.fromkeys([*(display_text(name, NAME) for name in chart.colours), *present]))
+
+
+def ordered(chart: Chart, column: str) -> list[str]:
+    """Return the names in a column in the order in which they occur."""
+    return list(dict.fromkeys(str(shown(value)) for value in chart.frame[column].to_list()))
 
 
 def percent_axis(title: str | None, **options: Any) -> alt.Axis:
@@ -48,35 +93,73 @@ def percent_axis(title: str | None, **options: Any) -> alt.Axis:
     return alt.Axis(title=title, labelExpr=PERCENT_LABELS, **options)
 
 
-def label_colour(labels: Sequence[str], **legend: Any) -> alt.Color:
-    """Return the colour of each label, the same in every chart; the theme holds the colours themselves.
+def along(channel: type[Channel], axis: Axis, column: str = "", **options: Any) -> Channel:
+    """Return a channel, `alt.X` or `alt.Y`, for an axis or for another column along it."""
+    look: dict[str, Any] = {"title": axis.title or None}
+    if axis.log:
+        look["grid"] = False
+    if axis.kind in _LABELS:
+        look["labelExpr"] = _LABELS[axis.kind]
+    elif axis.kind == "count":
+        look["format"] = "~s"
+    if axis.ticks is not None:
+        look["tickCount" if isinstance(axis.ticks, int) else "values"] = axis.ticks
+    return channel(f"{column or axis.column}:Q", axis=alt.Axis(**look), scale=scale_of(axis), **options)
 
-    Of more labels than a legend can list, the tooltip says which is which.
+
+def scale_of(axis: Axis) -> alt.Scale:
+    """Return the scale of an axis."""
+    options: dict[str, Any] = {"type": "log", "nice": False} if axis.log else {}
+    if axis.domain is not None:
+        options |= {"domain": list(axis.domain), "nice": False}
+    elif not axis.zero:
+        options |= {"zero": False, "padding": 12}
+    return alt.Scale(**options)
+
+
+def by_name(column: str, names: Sequence[str], room: int = 260) -> alt.Y:
+    """Return the rows of a chart by name, in an order."""
+    return alt.Y(f"{column}:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=room))
+
+
+def colour_of(chart: Chart, column: str, *, legend: bool = True, **options: Any) -> alt.Color:
+    """Return the colour of each name, of labels the same in every chart; the theme holds the colours themselves.
+
+    Of more names than a legend can list, the tooltip says which is which.
     """
-    if len(labels) > MOST_IN_LEGEND:
-        return alt.Color("label:N", legend=None)
+    names = names_in(chart, column)
+    if len(names) > MOST_IN_LEGEND:
+        return alt.Color(f"{column}:N", legend=None)
+    listed = legend and chart.frame[column].n_unique() > 1
+    if not chart.wide:
+        options["columns"] = legend_columns(names)
     return alt.Color(
-        "label:N", scale=alt.Scale(domain=list(labels)), legend=alt.Legend(**legend) if legend else None
+        f"{column}:N",
+        scale=alt.Scale(domain=names),
+        legend=alt.Legend(title=None, **options) if listed else None,
     )
 
 
-def legend_columns(labels: Sequence[str]) -> int:
+def shape_of(chart: Chart, column: str, *, legend: bool = True, **options: Any) -> alt.Shape:
+    """Return the shape of each name, so that colour is never the only difference."""
+    names = names_in(chart, column)
+    if len(names) > MOST_IN_LEGEND:
+        return alt.Shape(f"{column}:N", legend=None)
+    scale = alt.Scale(domain=names, range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+    listed = legend and chart.frame[column].n_unique() > 1
+    if not chart.wide:
+        options["columns"] = legend_columns(names)
+    return alt.Shape(f"{column}:N", scale=scale, legend=alt.Legend(title=None, **options) if listed else None)
+
+
+def legend_columns(names: Sequence[str]) -> int:
     """Return how many entries of a legend stand side by side in a narrow chart without being cut.
 
     >>> legend_columns(["yes", "no"]), legend_columns(["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
     (2, 2)
     """
-    entry = LETTER * max(map(len, labels), default=1) + SYMBOL
-    return max(1, min(len(labels), NARROW // entry))
-
-
-def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:
-    """Return the shape of each label, so that colour is never the only difference."""
-    if len(labels) > MOST_IN_LEGEND:
-        return alt.Shape("label:N", legend=None)
-    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(labels))]
-    scale = alt.Scale(domain=list(labels), range=shapes)
-    return alt.Shape("label:N", scale=scale, legend=alt.Legend(**legend) if legend else None)
+    entry = LETTER * max(map(len, names), default=1) + SYMBOL
+    return max(1, min(len(names), NARROW // entry))
 
 
 def either(channel: Any, test: Any, then: Any, otherwise: Any) -> Any:
@@ -87,17 +170,33 @@ def either(channel: Any, test: Any, then: Any, otherwise: Any) -> Any:
     return channel(**alt.condition(test, alt.value(then), alt.value(otherwise)))
 
 
-def specification(draw: Callable[[], Any]) -> dict[str, Any]:
+def dashed(channel: type[Channel], axis: Axis, at: float) -> alt.Chart:
+    """Return a dashed line across the chart at a place on an axis."""
+    mark = alt.Chart(inline([{axis.column: at}])).mark_rule(style="prior", **SILENT)
+    place = along(channel, axis)
+    return mark.encode(x=place) if isinstance(place, alt.X) else mark.encode(y=place)
+
+
+def written(
+    base: alt.Chart, column: str, styles: Sequence[str] = ("figure",), **place: Any
+) -> list[alt.Chart]:
+    """Return a column written beside its marks, over a halo where a style asks for one."""
+    options = {"align": "left", "dx": 7, **place, **SILENT}
+    return [base.mark_text(style=style, **options).encode(text=alt.Text(f"{column}:N")) for style in styles]
+
+
+def specification(chart: ChartType) -> dict[str, Any]:
     """Return the Vega-Lite specification without colours; a report adds the scheme of the reader's device.
 
     Altair's own checks, which go through every row several times, are left to the tests.
     """
     with debug_mode(False):
-        spec: dict[str, Any] = draw().to_dict(validate=False)
+        spec: dict[str, Any] = chart.to_dict(validate=False)
     spec.pop("config", None)
     return spec
 
 
-def themed(chart: Any) -> Any:
+def themed(chart: ChartType) -> ChartType:
     """Return the chart with its colours inside, ready for a notebook or for saving as PNG or SVG."""
-    return chart.properties(background=LIGHT.surface, config=vega_config(LIGHT))
+    colours: Any = vega_config(LIGHT)
+    return chart.properties(background=LIGHT.surface, config=colours)

@@ -10,20 +10,21 @@ import altair as alt
 
 from cuecard.audits.clusters.audit import EXCESS
 from cuecard.audits.clusters.audit import NAME as CLUSTERS
+from cuecard.audits.clusters.view import HOW_TO_READ
 from cuecard.audits.partial_input.measures import NAME as PARTIAL_INPUT
 from cuecard.card.card import Card, value_of
 from cuecard.errors import InputError
-from cuecard.report.charts.audits.cluster_map import HOW_TO_READ
+from cuecard.report.charts.cluster_map import maps_side_by_side
 from cuecard.report.charts.comparison import (
     FIGURES,
     correlation_chart,
     excess_chart,
-    maps_side_by_side,
     saturation_map,
 )
 from cuecard.report.comparison.table import comparison_table
 from cuecard.report.html.chart_page import write_chart
 from cuecard.report.html.chart_path import check_chart_path
+from cuecard.view import PointMap
 from cuecard.wording import listed
 
 #: A correlation of fewer datasets says nothing.
@@ -48,7 +49,13 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
     if scored:
         charts.append(excess_chart(scored).properties(width=860))
     mapped = [
-        (name, card.tables, card.dataset.labels)
+        PointMap(
+            title=name,
+            data=card.tables["cluster_map"],
+            clusters=card.tables["clusters"],
+            colours=card.dataset.labels,
+            alt=HOW_TO_READ,
+        )
         for name, card in zip(names, cards, strict=True)
         if "cluster_map" in card.tables
     ]

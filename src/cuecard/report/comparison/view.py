@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from cuecard import wording
 from cuecard.analysis import Unit
-from cuecard.card.changes import Movement
+from cuecard.card.changes import CueChange, Movement
 from cuecard.card.diff import Change, Comparison
 from cuecard.report.comparison.card_diff import change_text, merged_settings, value_text, verdict_of
-from cuecard.report.view import ChartView, Column, KeyFigure, SectionView, TableView, drawn
+from cuecard.report.sections import SectionView, TableView
+from cuecard.view import Axis, Chart, Column, Intervals, KeyFigure, Pairs
 from cuecard.wording import display_text
 
+#: What a measure can have done, in the order of the colours.
+VERDICTS = ("worse", "better", "within noise")
 #: Rows of a chart, so that it stays readable.
 MOST_DRAWN = 20
 
@@ -100,11 +105,9 @@ def _measures(comparison: Comparison) -> SectionView | None:
     if drawable:
         more = len(judged) - len(drawable)
         charts.append(
-            ChartView(
-                "Changes with 95 % CIs",
-                drawn("changes", "change_chart", drawable),
-                alt="Change of every measure in points with its 95 % CI; the table has the same numbers.",
-                caption="After minus before, in points. The dashed line is no change."
+            _changes(
+                drawable,
+                "After minus before, in points. The dashed line is no change."
                 + (
                     f" {wording.plural(more, 'more measure is', 'more measures are')} in the table."
                     if more
@@ -118,6 +121,71 @@ def _measures(comparison: Comparison) -> SectionView | None:
     if others:
         tables.append(_change_table("Other measures that differ", others))
     return SectionView(lead, charts=charts, tables=tables)
+
+
+def _changes(judged: Sequence[Movement], caption: str) -> Chart:
+    """Return a dot with its interval for the change of every measure, in points."""
+    rows = [
+        {
+            "name": one.after.label or one.after.name,
+            "verdict": one.direction,
+            "change": one.change.difference,
+            "low": one.change.low,
+            "high": one.change.high,
+            "interval": wording.ends(one.change.low, one.change.high, wording.points),
+        }
+        for one in judged
+    ]
+    return Intervals(
+        title="Changes with 95 % CIs",
+        data=pl.DataFrame(rows),
+        y="name",
+        x=Axis("change", "change in points", "points"),
+        low="low",
+        high="high",
+        colour="verdict",
+        colours=VERDICTS,
+        line=0.0,
+        tooltip={
+            "name": Column("measure"),
+            "verdict": Column("verdict"),
+            "change": Column("change", "points"),
+            "interval": Column("95 % CI"),
+        },
+        alt="Change of every measure in points with its 95 % CI; the table has the same numbers.",
+        caption=caption,
+    )
+
+
+def _moved(cues: Sequence[CueChange]) -> Chart:
+    """Return the share of every cue's label before and after, joined by a line."""
+    rows = [
+        {
+            "cue": f"{display_text(cue.feature, 40)} · {display_text(cue.label, 30)}",
+            "before": cue.share_before,
+            "after": cue.share_after,
+            "verdict": cue.direction,
+        }
+        for cue in cues
+    ]
+    schema = {"cue": pl.String, "before": pl.Float64, "after": pl.Float64, "verdict": pl.String}
+    return Pairs(
+        title="Cues that moved beyond noise",
+        data=pl.DataFrame(rows, schema=schema),
+        item="cue",
+        before="before",
+        after="after",
+        axis=Axis("share", "share of the label", "percent", domain=(0, 1)),
+        tooltip={
+            "cue": Column("cue"),
+            "before": Column("before", "percent"),
+            "after": Column("after", "percent"),
+            "verdict": Column("verdict"),
+        },
+        alt="Share of the label of every cue that moved, before and after; the table has the same numbers.",
+        caption="Share of the cue's label among the training instances with the cue. A cue with one mark was "
+        "too rare to be tested in the other version.",
+    )
 
 
 def _judged_table(judged: Sequence[Movement]) -> TableView:
@@ -173,15 +241,7 @@ def _cues(comparison: Comparison) -> SectionView | None:
     ]
     charts = []
     if moved:
-        charts.append(
-            ChartView(
-                "Cues that moved beyond noise",
-                drawn("changes", "cue_change_chart", moved[:MOST_DRAWN]),
-                alt="Share of the label of every cue that moved, before and after; the table has the same numbers.",
-                caption="Share of the cue's label among the training instances with the cue. A cue with one mark was "
-                "too rare to be tested in the other version.",
-            )
-        )
+        charts.append(_moved(moved[:MOST_DRAWN]))
     columns = [
         Column("Cue"), Column("Change"), Column("Verdict"), Column("Label before"), Column("Label after"),
         Column("Before", "percent", hint="share of the label after, or of the one before where it is gone"),

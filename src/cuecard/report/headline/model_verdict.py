@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cuecard import wording
 from cuecard.analysis import Measure
 from cuecard.card.card import Card, measures_about, shortcuts, slices
-from cuecard.report.view import KeyFigure, measure_figure
+from cuecard.view import KeyFigure, measure_figure
 from cuecard.wording import display_text, listed
 
 #: Models named in the headline, those that rely on most cues first.

@@ -17,7 +17,7 @@ from cuecard.analysis import (
 )
 from cuecard.card.card import Card, Section, largest_shortcut, measures_about, shortcuts
 from cuecard.report.headline.model_verdict import model_figures, model_headline
-from cuecard.report.view import KeyFigure, measure_figure
+from cuecard.view import KeyFigure, measure_figure
 from cuecard.wording import display_text
 
 

@@ -29,9 +29,8 @@ from cuecard.report.html.saliency import saliency_html
 from cuecard.report.html.size import findings_that_fit, fitted_views
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
-from cuecard.report.sections import section_view
+from cuecard.report.sections import SectionView, section_view
 from cuecard.report.texts import Piece, highlight
-from cuecard.report.view import SectionView
 from cuecard.wording import display_text
 from cuecard.writing import write_text
 

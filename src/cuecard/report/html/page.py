@@ -14,7 +14,7 @@ from cuecard.report.html.inlined import resource, script_json, security_policy
 from cuecard.report.html.size import fitted_charts
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.texts import isolated
-from cuecard.report.view import ChartView
+from cuecard.view import Chart
 from cuecard.wording import display_text
 
 #: Our own scripts, in the order they run: the app has the first two as well.
@@ -37,7 +37,7 @@ def sentence(text: object, limit: int = 600) -> Markup:
     return Markup(isolated(str(escape(display_text(text, limit))), "<bdi>", "</bdi>"))
 
 
-def inlined_parts(charts: Mapping[str, ChartView], *, snippets: Sequence[str] = ()) -> dict[str, Any]:
+def inlined_parts(charts: Mapping[str, Chart], *, snippets: Sequence[str] = ()) -> dict[str, Any]:
     """Return the styles, the scripts, their policy and the data of a page, as its template takes them.
 
     Args:
@@ -62,17 +62,15 @@ def inlined_parts(charts: Mapping[str, ChartView], *, snippets: Sequence[str] = 
     }
 
 
-def _drawn(charts: Mapping[str, ChartView]) -> tuple[dict[str, Any], list[str]]:
+def _drawn(charts: Mapping[str, Chart]) -> tuple[dict[str, Any], list[str]]:
     """Return the specification of every chart, and the chart library if there is any chart."""
     if not charts:
         return {}, []
     # Bundling the library takes seconds outside of Python: the charts are built meanwhile.
     with ThreadPoolExecutor(max_workers=1) as pool:
         library = pool.submit(chart_library)
-        from cuecard.report.charts.drawing import specification
+        from cuecard.report.charts.kinds import chart_specification
 
-        specifications = {
-            name: specification(chart.draw) | {"description": chart.alt} for name, chart in charts.items()
-        }
+        specifications = {name: chart_specification(chart) for name, chart in charts.items()}
         script = library.result()
         return fitted_charts(specifications), [] if script is None else [script]

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 import polars as pl
 
-from cuecard.card.card import Card
 from cuecard.report.html.inlined import resource
 from cuecard.report.palette import DARK, LIGHT, SANS, css_variables
-from cuecard.report.view import TokenMaps
+from cuecard.view import HOW_TO_READ_MAPS
 from cuecard.wording import display_text
 from cuecard.writing import write_text
 
-CAPTION = (
-    "Darker tokens have a larger effect on the prediction. The strongest are underlined; the tooltip shows the share "
-    "of the whole map."
-)
 #: The darkest a token gets: ink on it still reaches contrast AA in both schemes.
 DARKEST = 0.45
 
@@ -80,22 +75,6 @@ def _token(token: str, value: float, most: float) -> str:
     )
 
 
-def token_maps(card: Card, partial: Mapping[str, str]) -> list[TokenMaps]:
-    """Return the maps that a card holds (its table `saliency_maps`), one set per learner.
-
-    `partial` says what each learner reads under its partial condition.
-    """
-    table = card.tables.get("saliency_maps")
-    if table is None or table.height == 0:
-        return []
-    return [
-        TokenMaps(
-            f"Saliency maps of {name}", part, full="full input", partial=partial[str(name)], caption=CAPTION
-        )
-        for (name,), part in table.group_by("learner", maintain_order=True)
-    ]
-
-
 def saliency_page(
     maps: pl.DataFrame,
     lead: str,
@@ -125,7 +104,7 @@ h1 {{ font-size: 1.4rem; }}
 <main>
 <h1>{escape(title)}</h1>
 <p>{escape(lead)}</p>
-<p>{escape(CAPTION)}</p>
+<p>{escape(HOW_TO_READ_MAPS)}</p>
 {saliency_html(maps, full=full, partial=partial)}
 </main>
 </body>

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cuecard import wording
-from cuecard.report.view import SectionView, TableView
+from cuecard.report.sections import SectionView, TableView
 
 #: What the parts of a page may take. The chart library and styles take 0.9 MB beside them.
 TABLE_BYTES, CHART_BYTES, FINDING_BYTES = 650_000, 920_000, 400_000

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.analysis import Finding
+from cuecard.audits.cues.view import cue_table
 from cuecard.card.card import Card
-from cuecard.report.cue_rows import fewest_instances, reason_not_tested
+from cuecard.probes.judge.view import judge_tests
 from cuecard.report.findings import how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
-from cuecard.report.sections.audits.cues import cue_table
-from cuecard.report.sections.probes.judge import judge_tests
+from cuecard.report.sections import outcome_of, table_view
 from cuecard.report.terminal.card import (
     INDENT,
     TONES,
@@ -103,7 +103,7 @@ def _judges(card: Card, console: Console) -> None:
     """Print what was tested of every judge, and what could not be."""
     section = card.sections.get("judge")
     if section is not None and section.status == "done":
-        table = judge_tests(section)
+        table = table_view(judge_tests(section.summary), card.tables)
         console.print()
         console.print(table_of(table, table.total, console.width))
 
@@ -120,17 +120,18 @@ def _named(card: Card, console: Console) -> None:
     rows += [frame.filter(pl.col("family") == family).head(NAMED_ROWS) for family in families]
     table = pl.concat(rows)
     if table.height:
+        shown = table_view(cue_table(outcome_of(card, section), table), card.tables)
         console.print()
-        console.print(table_of(cue_table(card, table), table.height, console.width))
+        console.print(table_of(shown, table.height, console.width))
     present = {*table["feature"].to_list(), *table["family"].to_list()}
     missing = [name for name in (*patterns, *families) if name not in present]
     for name in [name for name in missing if name in families]:
-        if reason := reason_not_tested(section, name):
+        if reason := (section.summary.get("families", {}).get(name) or {}).get("skipped"):
             missing.remove(name)
             console.print(prose(f"Not tested: {name} ({reason.rstrip('.')}).", console.width))
     if missing:
         console.print()
-        fewest = fewest_instances(section)
+        fewest = int(section.summary.get("min_count", 1))
         words = ", ".join(display_text(name, 40) for name in missing)
         console.print(
             prose(

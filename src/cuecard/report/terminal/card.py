@@ -20,9 +20,9 @@ from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
-from cuecard.report.sections import section_view
+from cuecard.report.sections import TableView, section_view
 from cuecard.report.texts import highlight
-from cuecard.report.view import KeyFigure, TableView
+from cuecard.view import KeyFigure
 from cuecard.wording import display_text
 
 #: Colour and sign of a severity; the sign says it where there is no colour.

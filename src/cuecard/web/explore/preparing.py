@@ -28,9 +28,9 @@ from cuecard.report.findings import facts, looked_at, meter, ordered_findings, o
 from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.card_page import settings as section_settings
-from cuecard.report.sections import section_view
+from cuecard.report.sections import SectionView, TableView, section_view
 from cuecard.report.texts import Piece, highlight
-from cuecard.report.view import KeyFigure, SectionView, TableView
+from cuecard.view import KeyFigure
 from cuecard.web.explore.indexing import TextIndexError, write_index
 from cuecard.web.explore.places import CHARTS, EXAMPLES, PAGE, prepared_folder, table_folder
 from cuecard.web.explore.stored import LARGE, write_table
@@ -81,13 +81,13 @@ def tell(title: str) -> None:
 
 def _page(card: Card) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the pages of a card say, and its charts by name."""
-    from cuecard.report.charts.drawing import specification
+    from cuecard.report.charts.kinds import chart_specification
 
     sections, charts = [], {}
     for name, section in card.sections.items():
         view = section_view(card, name)
         for i, chart in enumerate(view.charts):
-            charts[f"{name}-{i}"] = specification(chart.draw) | {"description": chart.alt}
+            charts[f"{name}-{i}"] = chart_specification(chart)
         sections.append(
             {
                 "name": name,

@@ -1,4 +1,4 @@
-"""An audit, a probe, a remedy and a section view from another package, all about hypotheses that end in -ing."""
+"""An audit, a probe and a remedy from another package, all about hypotheses that end in -ing, with what they show."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Finding, MeasureKind, Result, severity_of
-from cuecard.report.view import SectionView
 from cuecard.stats import wilson
+from cuecard.view import Axis, Column, Intervals, Outcome, Table, View
 
 ACCURACY = MeasureKind("rhyme_only.accuracy", "rhyme-only accuracy", "share", "higher", solved="solved_rhyme")
 MAJORITY = MeasureKind("majority.accuracy", "majority accuracy beside rhymes", "share")
@@ -35,6 +35,36 @@ def _share(hits):
     return {"low": float(low), "high": float(high), "n": len(hits)}
 
 
+_ENDING = {
+    "ending": Column("Ending"),
+    "n": Column("Examples", "count"),
+    "share": Column("Share", "percent", "of the commonest label of this ending"),
+    "low": Column("CI low", "percent", "lower end of the 95 % CI"),
+    "high": Column("CI high", "percent", "upper end of the 95 % CI"),
+}
+
+
+def rhymes_view(outcome: Outcome) -> View:
+    """Return a sentence, the accuracy as a figure, and a chart and a table of both endings."""
+    chart = Intervals(
+        title="Label by ending",
+        data="rhymes",
+        y="ending",
+        x=Axis("share", "share of the commonest label", "percent", domain=(0, 1)),
+        low="low",
+        high="high",
+        tooltip=_ENDING,
+        alt="Share of the commonest label of texts that end in -ing, and of the others.",
+        caption="● share with 95 % CI",
+    )
+    return View(
+        lead=[f"The rhyme speaks: {100 * outcome.summary['accuracy']:.1f} % of {outcome.summary['n']}."],
+        figures=["rhyme_only.accuracy"],
+        charts=[chart],
+        tables=[Table("Endings", "rhymes", _ENDING)],
+    )
+
+
 @dataclass(frozen=True)
 class RhymeAudit:
     """How often the ending alone gives the label."""
@@ -44,6 +74,7 @@ class RhymeAudit:
     tasks: ClassVar[frozenset[str]] = PAIRS
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, MAJORITY)
     caveat: ClassVar[str] = "Only endings in -ing count as rhymes."
+    view = staticmethod(rhymes_view)
 
     def run(self, data):
         """Return the accuracy of the commonest label of each ending, as a finding too, and which examples it solves."""
@@ -57,8 +88,15 @@ class RhymeAudit:
             self.name, severity_of(measure.gain), title, f"{title}.", key="rhyme_only", **numbers
         )
         solved = train.table.select("example_id", pl.col("split").cast(pl.String))
+        ends = _ends(train)
+        rows = [
+            {"ending": name, "share": float(hits[ends == i].mean()), **_share(hits[ends == i])}
+            for i, name in enumerate(("other", "-ing"))
+            if (ends == i).any()
+        ]
         return Result(
-            {"accuracy": measure.value, "endings": 2},
+            {"accuracy": measure.value, "n": len(train)},
+            {"rhymes": pl.DataFrame(rows)},
             measures=[measure, MAJORITY.of(self.name, chance, n=len(train))],
             findings=[finding],
             examples=solved.with_columns(solved_rhyme=pl.Series(hits.astype(np.float64))),
@@ -112,9 +150,3 @@ class RhymeWeights:
             examples=keys.with_columns(weight=pl.Series(weights)),
             measures=[SIZE.of(self.name, size, n=len(weights))],
         )
-
-
-def rhymes_view(card, section):
-    """Return the audit in a sentence."""
-    accuracy = card.measure("rhymes.rhyme_only.accuracy")
-    return SectionView(lead=(f"The rhyme speaks: {100 * accuracy.value:.1f} % of {accuracy.n}.",))

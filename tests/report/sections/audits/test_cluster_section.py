@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +15,16 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from cuecard.audits.clusters.view import cluster_verdict, confidence_chart
 from cuecard.card import Card
 from cuecard.report import write_report
-from cuecard.report.charts.audits.cluster_map import map_layers
-from cuecard.report.charts.audits.clusters import confidence
-from cuecard.report.charts.comparison import maps_side_by_side
+from cuecard.report.charts.cluster_map import map_layers, maps_side_by_side
 from cuecard.report.charts.drawing import specification
-from cuecard.report.sections import section_view
-from cuecard.report.sections.audits.cluster_sentences import cluster_verdict
+from cuecard.report.charts.kinds import draw
+from cuecard.report.sections import outcome_of, section_view
 from cuecard.report.terminal.card import render_terminal
 from cuecard.run import audit
+from cuecard.view import PointMap
 from pace import PATIENCE
 from small_sets import pair_instances
 
@@ -78,7 +79,7 @@ def test_a_leaking_set_is_said_to_differ_and_shows_everything(leaking: Card) -> 
         "Confidence in training",
     ]
     for chart in view.charts:
-        assert json.dumps(chart.draw().to_dict(), allow_nan=False)
+        assert json.dumps(draw(chart).to_dict(), allow_nan=False)
     assert view.tables[0].rows[0][2] == "yes"
     assert "sleep" in view.tables[0].rows[0][0]
 
@@ -91,7 +92,7 @@ def test_the_sweep_is_a_table_too_with_what_became_of_each_setting(leaking: Card
     chart = next(chart for chart in view.charts if chart.title == "Sensitivity to the settings")
     assert "framed" in chart.caption
     assert "10 above" in chart.caption
-    drawn = json.dumps(chart.draw().to_dict())
+    drawn = json.dumps(draw(chart).to_dict())
     assert '"headline": true' in drawn
     assert "clusters after merging" in drawn
 
@@ -119,7 +120,7 @@ def test_a_clean_set_is_said_to_hold(tmp_path: Path) -> None:
 
 
 def test_the_map_grows_biased_clusters_by_a_slider_on_a_canvas(leaking: Card) -> None:
-    spec = specification(section_view(leaking, "clusters").charts[0].draw)
+    spec = specification(draw(section_view(leaking, "clusters").charts[0]))
     slider = next(p for p in spec["params"] if p["name"] == "threshold")
     assert slider["bind"]["input"] == "range"
     assert spec["usermeta"]["embedOptions"]["renderer"] == "canvas"
@@ -129,8 +130,9 @@ def test_the_map_grows_biased_clusters_by_a_slider_on_a_canvas(leaking: Card) ->
 
 
 def test_maps_stand_side_by_side_under_one_slider(leaking: Card) -> None:
-    entry = (leaking.dataset.name, leaking.tables, leaking.dataset.labels)
-    spec = maps_side_by_side([entry, ("other", *entry[1:])]).to_dict()
+    chart = section_view(leaking, "clusters").charts[0]
+    assert isinstance(chart, PointMap)
+    spec = maps_side_by_side([chart, replace(chart, title="other")]).to_dict()
     assert (
         len(spec["concat"]) == spec["columns"] == 2
     )  # more sets stand below, so that a screen is wide enough
@@ -184,14 +186,16 @@ def test_a_map_of_fifty_thousand_points_stays_small_enough_to_open(leaking: Card
 def test_points_of_any_unit_keep_their_places_on_the_map(leaking: Card, unit: float) -> None:
     points = leaking.tables["cluster_map"]
     scaled = points.with_columns(pl.col("x", "y") * unit / (points["x"].max() - points["x"].min()))  # type: ignore[operator]
-    layers = map_layers({**leaking.tables, "cluster_map": scaled}, leaking.dataset.labels)
+    chart = section_view(leaking, "clusters").charts[0]
+    assert isinstance(chart, PointMap)
+    layers = map_layers(replace(chart, data=scaled))
     drawing = layers[0].to_dict()
     drawn = sorted(row["x"] for row in drawing["datasets"][drawing["data"]["name"]])
     assert np.allclose(drawn, scaled["x"].sort().to_numpy(), rtol=0, atol=2e-4 * unit)
 
 
 def test_confidence_is_drawn_as_bars_from_zero_up(leaking: Card) -> None:
-    for layer in confidence(leaking.tables).to_dict()["layer"]:
+    for layer in draw(confidence_chart(leaking.tables["cluster_confidence"])).to_dict()["layer"]:
         x = layer["encoding"]["x"]
         assert x["bin"] == "binned"
         assert layer["mark"]["type"] == "bar"
@@ -210,7 +214,7 @@ def test_changed_texts_and_training_dynamics_are_told_where_no_chart_can_be_seen
 
 def test_a_verdict_that_rests_on_few_clusterings_and_no_cluster_says_may(leaking: Card) -> None:
     hedged = leaking.sections["clusters"].summary | {"significant_clusters": 0, "starts_significant": 4}
-    said = cluster_verdict(leaking, hedged)
+    said = cluster_verdict(replace(outcome_of(leaking, leaking.sections["clusters"]), summary=hedged))
     assert "Here the clusters may differ" in said
     assert "none of the" in said
     assert "0 clusters" not in said

@@ -4,10 +4,11 @@ import polars as pl
 import pytest
 
 from cuecard.audits import Cues
+from cuecard.audits.cues.view import confirmed_cues
 from cuecard.card import Card
 from cuecard.data import load
 from cuecard.data.demo import demo_nli
-from cuecard.report.charts.audits.cue_confirmation import confirmed_cues
+from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
 from cuecard.run import audit
 
@@ -19,8 +20,8 @@ def planted() -> Card:
 
 def test_cues_are_drawn_by_their_share_in_train_and_in_test(planted: Card) -> None:
     chart = next(c for c in section_view(planted, "cues").charts if c.title == "Training set and test set")
-    points = chart.draw().layer[1].data
-    drawn = {row["feature"] for row in points.values}
+    points = draw(chart).layer[1].data
+    drawn = {row["feature said"] for row in points.values}
     shown = confirmed_cues(planted.tables["cues"], planted.dataset.labels)
     assert drawn == set(shown["feature"])
     assert "indeed" in drawn
@@ -58,10 +59,10 @@ def test_counts_and_shares_of_responses_are_of_the_same_responses(planted: Card)
     titles = [column.title for column in table.columns]
     assert titles.index("Compared") == titles.index("Share") - 1
     drawn = {
-        row["feature"]: row["train"]
-        for layer in next(c for c in view.charts if c.name == "map").draw().layer
+        row["feature"]: row["train said"]
+        for layer in draw(next(c for c in view.charts if c.name == "map")).layer
         for row in getattr(layer.data, "values", None) or []
-        if "train" in row
+        if "train said" in row
     }
     for row in table.rows:
         shown = dict(zip(titles, row, strict=True))

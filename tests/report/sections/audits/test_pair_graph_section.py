@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cuecard.card.card import Card
 from cuecard.data import Instances
+from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
 from cuecard.report.terminal.card import render_terminal
 from cuecard.run import audit
@@ -72,7 +73,7 @@ def test_every_chart_is_a_valid_specification_with_data(leaky_card: Card) -> Non
     charts = section_view(leaky_card, "pair_graph").charts
     assert len(charts) == 4
     for chart in charts:
-        spec = chart.draw().to_dict()
+        spec = draw(chart).to_dict()
         assert "<b>" not in chart.title
         assert spec["datasets"] if "datasets" in spec else "values" in str(spec)
 
@@ -93,7 +94,7 @@ def test_a_feature_of_one_value_has_no_curve(leaky_card: Card) -> None:
     flat = quantiles.with_columns(share=pl.when(walks).then(0.05).otherwise("share"))
     card.attach(dict(leaky_card.tables) | {"pair_graph_quantiles": flat})
     [chart] = [c for c in section_view(card, "pair_graph").charts if c.name == "similarity"]
-    drawn = {row["feature"] for rows in chart.draw().to_dict()["datasets"].values() for row in rows}
+    drawn = {row["feature"] for rows in draw(chart).to_dict()["datasets"].values() for row in rows}
     assert "two-step walks" not in drawn
     assert "frequency of the second sentence" in drawn
 

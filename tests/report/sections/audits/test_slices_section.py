@@ -5,7 +5,8 @@ import polars as pl
 import cuecard as cc
 from cuecard.data.demo import demo_nli
 from cuecard.report.charts.drawing import specification
-from cuecard.report.sections.audits.slices import slices
+from cuecard.report.charts.kinds import draw
+from cuecard.report.sections import section_view
 
 
 def test_slices_are_named_for_people():
@@ -19,7 +20,7 @@ def test_slices_are_named_for_people():
         for i in range(80)
     ]
     card = cc.audit(cc.load(rows), only=["slices"])
-    view = slices(card, card["slices"])
+    view = section_view(card, "slices")
     [table] = view.tables
     assert [column.title for column in table.columns[:4]] == ["Shortcut", "part_of", "Examples", "Accuracy"]
     assert {row[1] for row in table.rows} == {"a", "b"}
@@ -39,7 +40,7 @@ def test_slices_of_several_columns_name_the_column():
         for i in range(80)
     ]
     card = cc.audit(cc.load(rows), only=["slices"])
-    [table] = slices(card, card["slices"]).tables
+    [table] = section_view(card, "slices").tables
     assert table.columns[1].title == "Slice"
     assert {row[1] for row in table.rows} == {"part_of = a", "part_of = b", "source = x", "source = y"}
 
@@ -49,7 +50,7 @@ def test_rules_by_slices_are_a_map():
     rest = ["news"] * (len(data) - 300)
     data = data.with_columns(genre=pl.Series(["news", "letters", "talks"] * 100 + rest))
     card = cc.audit(data, only=["slices"])
-    view = slices(card, card["slices"])
-    (cells,) = specification(view.charts[0].draw)["datasets"].values()
+    view = section_view(card, "slices")
+    (cells,) = specification(draw(view.charts[0]))["datasets"].values()
     assert {cell["slice"] for cell in cells} == {"genre = news", "genre = letters", "genre = talks"}
     assert view.tables[0].total == len(cells)

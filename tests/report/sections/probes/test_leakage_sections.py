@@ -12,6 +12,7 @@ from rich.console import Console
 from cuecard.analysis import Finding
 from cuecard.card.card import Section
 from cuecard.probes.debiased_evaluation import evaluation_measures
+from cuecard.report.charts.kinds import draw
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view
 from cuecard.report.terminal.card import render_terminal
@@ -124,7 +125,7 @@ def test_models_stand_beside_each_other_at_every_frequency(card):
 @pytest.mark.parametrize("name", ["debiased_evaluation", "identical_pairs"])
 def test_charts_are_valid_specifications_without_markup(card, name):
     (chart,) = section_view(card, name).charts
-    spec = chart.draw().to_dict()
+    spec = draw(chart).to_dict()
     assert spec["layer"]
     assert "<b>" not in chart.title
 

@@ -5,6 +5,7 @@ import pytest
 
 from cuecard.card import Card
 from cuecard.report.charts.drawing import specification
+from cuecard.report.charts.kinds import draw
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.card_page import render_html
 from cuecard.report.sections import section_view
@@ -35,8 +36,8 @@ def test_the_view_shows_before_and_after_and_what_cannot_be_balanced(weights_car
         "Balance and effective sample size",
     ]
     for chart in view.charts:
-        chart.draw().to_dict()  # Altair checks it
-        assert specification(chart.draw)["layer"]
+        draw(chart).to_dict()  # Altair checks it
+        assert specification(draw(chart))["layer"]
     titles = [table.title for table in view.tables]
     assert titles[0] == "Before and after"
     assert titles[-1] == "Features that stay unbalanced"

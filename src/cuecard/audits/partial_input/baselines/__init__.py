@@ -1,0 +1,1 @@
+"""Every baseline that should not be enough, and how good it is."""

@@ -1,0 +1,174 @@
+"""Folds for cross-fitting: no example and no sentence is on both sides, labels are spread evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.analysis import Skip
+from cuecard.data import Instances
+from cuecard.data.space import MEMORY, Space
+from cuecard.data.splits.components import TextSide, join_sentences, join_units, number_groups
+from cuecard.data.units import UnitScope
+from cuecard.stats.arrays import Bools, Ints, chunks
+
+Grouping = Literal["sentence", "premise", "example"]
+
+#: A group that holds more of the examples than this leaves too little to learn from.
+LARGEST_GROUP = 0.5
+_GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The fold of every example, and what was kept together to make them."""
+
+    fold: npt.NDArray[np.int16]
+    grouping: Grouping
+    largest_group: float
+    note: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many folds have examples."""
+        return int(np.count_nonzero(np.bincount(self.fold)))
+
+
+def example_groups(data: Instances, grouping: Grouping) -> Ints:
+    """Return a group number per example; what shares a group must never be split.
+
+    Near copies of a text stay together as well, or the nearest of them where all tie most examples into one group, as
+    the sentences of a template do.
+    """
+    space = data.space
+    groups = space.array(np.int64, data.n_examples)
+    for some in chunks(len(groups)):
+        groups[some] = np.arange(some.start, some.stop)
+    if grouping == "example":
+        return groups
+    sides: tuple[TextSide, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
+    scopes: tuple[UnitScope, ...] = sides
+    if data.grouped and grouping == "sentence":
+        scopes = (*scopes, "choices")
+    join_sentences(data, sides, groups, space)
+    for closest in (False, True):
+        with_copies = space.array(np.int64, groups.shape)
+        with_copies[:] = groups
+        for scope in scopes:
+            _join_copies(data, scope, with_copies, closest=closest)
+        number_groups(with_copies)
+        if _largest_share(with_copies) <= LARGEST_GROUP:
+            return with_copies
+    number_groups(groups)
+    return groups
+
+
+def _join_copies(data: Instances, scope: UnitScope, groups: Ints, *, closest: bool) -> None:
+    """Join the groups of examples with copies of a text; an empty one connects nothing."""
+    if data.cluster is not None or (scope != "premise" and scope != "hypothesis"):
+        join_units(data.units(scope), None, data.example_codes, groups)
+        return
+    units = data.closest_units(scope) if closest else data.units(scope)
+    join_units(units, data.blank(scope), data.example_codes, groups)
+
+
+def make_folds(
+    data: Instances, strata: Ints, *, folds: int = 5, grouping: Grouping = "sentence", seed: int = 0
+) -> Folds:
+    """Return folds in which examples that share a sentence, however indirectly, stay together.
+
+    Where common sentences tie more than half of the examples into one group (answers such as "yes" do), only
+    those that share their premise are kept together; where one premise does the same, every example stands alone.
+    `note` says so. `strata` (the labels) are spread
+    evenly: without that, a label that is rarer than usual among the examples to be guessed is commoner among
+    those learned from, which pushes the score of a blind guess below chance.
+    """
+    groups = example_groups(data, grouping)
+    largest = _largest_share(groups)
+    note = ""
+    if grouping == "sentence" and largest > LARGEST_GROUP:
+        what = "question" if data.grouped else "premise"
+        note = (
+            f"Shared sentences connect {100 * largest:.0f} % of the examples, too many for one fold. Therefore only "
+            f"examples with the same {what} stay in one fold."
+        )
+        grouping = "premise"
+        groups = example_groups(data, grouping)
+        largest = _largest_share(groups)
+        if largest > LARGEST_GROUP:
+            note = (
+                f"{100 * largest:.0f} % of the examples have the same {what}, too many for one fold. Therefore the "
+                "folds are random, and a sentence can occur both in training and in scored examples."
+            )
+            grouping = "example"
+            groups = example_groups(data, grouping)
+            largest = _largest_share(groups)
+    fold = assign(groups, strata, folds=folds, seed=seed, space=data.space)
+    grouped = Folds(fold, grouping, largest, note)
+    if grouped.count < 2:
+        raise Skip(
+            f"needs at least two groups of training examples with a different {grouping} for cross-validation; all "
+            f"{len(groups):,} examples are in one group"
+        )
+    return grouped
+
+
+def assign(
+    groups: Ints, strata: Ints, *, folds: int, seed: int = 0, space: Space = MEMORY
+) -> npt.NDArray[np.int16]:
+    """Return a fold per example such that groups stay whole, folds are of similar size, strata are spread.
+
+    Large groups go first, each to the fold with most room. The others are sorted by what strata they hold and
+    dealt out in proportion to the room that is left, by a low-discrepancy sequence: any run of similar groups
+    is spread over all folds. Numbers of every group are kept in files where there is a space for them.
+    """
+    generator = np.random.default_rng(seed)
+    n, n_groups = len(groups), int(groups.max(initial=-1)) + 1
+    sizes = np.bincount(groups, minlength=n_groups).astype(np.int32)
+    room = np.full(folds, n / folds)
+    fold_of_group = np.full(n_groups, -1, dtype=np.int16)
+    large = np.flatnonzero(sizes > max(n / (20 * folds), 1))
+    for group in large[np.argsort(-sizes[large], kind="stable")]:
+        fold_of_group[group] = int(np.argmax(room))
+        room[fold_of_group[group]] -= sizes[group]
+    if len(large) < n_groups:
+        order = _small_groups(groups, strata, sizes, fold_of_group < 0, generator, space)
+        share = np.maximum(room, 0)
+        bounds = np.cumsum(share / share.sum() if share.sum() else np.full(folds, 1 / folds))[:-1]
+        start = generator.random()
+        for some in chunks(len(order)):
+            place = (start + _GOLDEN * np.arange(some.start, some.stop)) % 1
+            fold_of_group[order[some]] = np.searchsorted(bounds, place, side="right")
+    fold = space.array(np.int16, n)
+    for some in chunks(n):
+        fold[some] = fold_of_group[groups[some]]
+    return fold
+
+
+def _small_groups(
+    groups: Ints,
+    strata: Ints,
+    sizes: npt.NDArray[np.int32],
+    small: Bools,
+    generator: np.random.Generator,
+    space: Space,
+) -> Ints:
+    """Return groups in the order of their sizes and of the strata they hold, otherwise in random order."""
+    # A random number per stratum makes the sum of a group's numbers tell what strata it holds.
+    numbers, contents = generator.random(int(strata.max()) + 1), np.zeros(len(sizes))
+    for some in chunks(len(groups)):
+        np.add.at(contents, groups[some], numbers[strata[some]])
+    rows = np.flatnonzero(small)
+    drawn, held, negative = (space.array(kind, rows.shape) for kind in (np.float64, np.float64, np.int32))
+    generator.random(out=drawn)
+    for some in chunks(len(rows)):
+        held[some], negative[some] = contents[rows[some]].round(9), -sizes[rows[some]]
+    del contents
+    return np.asarray(rows[np.lexsort((drawn, held, negative))])
+
+
+def _largest_share(groups: Ints) -> float:
+    return float(np.bincount(groups).max() / len(groups)) if len(groups) else 0.0

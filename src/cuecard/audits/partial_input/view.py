@@ -1,0 +1,324 @@
+"""What partial input shows: the baselines, where partial input is enough, and the examples that leak most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from cuecard.view import (
+    Axis,
+    Chart,
+    Column,
+    Histogram,
+    Intervals,
+    KeyFigure,
+    Lines,
+    Outcome,
+    Table,
+    TokenMaps,
+    View,
+    interval_columns,
+)
+from cuecard.wording import ci, count, display_text, ends, percent
+
+MOST_EXAMPLES = 25
+MOST_SLICES = 40
+_EVALUATED = {"train": "training"}
+_SCHEMES = {"train to test": "scored on the test set"}
+_ACCURACY = {
+    "hypothesis_only": "hypothesis-only accuracy",
+    "premise_only": "premise-only accuracy",
+    "choices_only": "choices-only accuracy",
+    "length": "length-only accuracy",
+    "full": "full-input accuracy",
+}
+_KINDS = {
+    "reference": "baseline",
+    "content-blind": "content-blind",
+    "relation": "compares texts",
+    "partial": "partial input",
+    "full": "full input",
+}
+
+#: A baseline, or a trained model, as the summary describes it.
+Line = Mapping[str, Any]
+
+
+def partial_input_view(outcome: Outcome) -> View:
+    """Return the battery of baselines, where partial input is enough, and the examples that leak most."""
+    summary = outcome.summary
+    lines = {line["name"]: line for line in summary["baselines"]}
+    primary, pairs = lines[summary["primary"]], summary.get("learners", [])
+    return View(
+        lead=[_lead(summary, primary), *_at_chance(summary, primary), *map(_learner_sentence, pairs)],
+        figures=_figures(summary, lines, primary),
+        charts=_charts(outcome),
+        tables=[_battery(outcome), *_learners(pairs), _leaking(outcome)],
+        notes=_notes(summary),
+        maps=_token_maps(outcome, pairs),
+    )
+
+
+def _lead(summary: Mapping[str, Any], primary: Line) -> str:
+    level = {
+        "above": "significantly better than chance",
+        "below": "significantly worse than chance, which is a leak, too",
+        "at": "not significantly different from chance",
+    }[primary["direction"]]
+    auc = primary.get("auc")
+    if primary["direction"] == "above" and primary["low"] <= primary["chance"] and auc is not None:
+        level = f"significantly better than chance by its AUC of {auc:z.3f} (chance 0.5), not by its accuracy"
+    return (
+        f"{_ACCURACY[primary['name']].capitalize()} is {percent(primary['accuracy'])} on {count(primary['n'])} "
+        f"{_EVALUATED.get(summary['evaluated'], summary['evaluated'])} examples "
+        f"({ci(primary['low'], primary['high'])}). Chance is {percent(primary['chance'])}; the model is {level}."
+    )
+
+
+def _at_chance(summary: Mapping[str, Any], primary: Line) -> list[str]:
+    return [
+        f"{_ACCURACY[line['name']].capitalize()} is at chance: {percent(line['accuracy'])}."
+        for line in summary["baselines"]
+        if line["kind"] == "partial" and line["direction"] == "at" and line["name"] != primary["name"]
+    ]
+
+
+def _learner_sentence(pair: Line) -> str:
+    return (
+        f"{display_text(pair['learner'], 60)}, trained on {count(pair['train_examples'])} examples "
+        f"({_SCHEMES.get(pair['scheme'], pair['scheme'])}), has an accuracy of {percent(pair['psc']['accuracy'])} "
+        f"with the full input and {percent(pair['ssc']['accuracy'])} with the {pair['condition']} only."
+    )
+
+
+def _figures(summary: Mapping[str, Any], lines: Mapping[str, Line], primary: Line) -> list[KeyFigure]:
+    accuracy, chance = percent(primary["accuracy"]), f"chance {percent(primary['chance'])}"
+    figures = [
+        KeyFigure(_ACCURACY[primary["name"]], accuracy, chance),
+        KeyFigure("above chance", f"{100 * primary['delta_majority']:+z.1f}", "points"),
+    ]
+    if primary["percent_r"] is not None:
+        full = f"of the full input's {percent(lines['full']['accuracy'])}"
+        figures.append(KeyFigure("relative accuracy", percent(primary["percent_r"], 0), full))
+    if primary.get("auc") is not None:
+        figures.append(KeyFigure("AUC", f"{primary['auc']:z.3f}", "chance 0.5"))
+    if primary["information"] is not None:
+        figures.append(KeyFigure("information", f"{primary['information']:z.2f}", "bits about the label"))
+    if (share := summary["leak"]["share_above_half"]) is not None:
+        figures.append(KeyFigure("leak score above 0.5", percent(share), "of the examples scored"))
+    return figures
+
+
+def _notes(summary: Mapping[str, Any]) -> list[str]:
+    folds = summary["folds"]
+    scored = (
+        "Trained on the training set, scored on the test set."
+        if summary["evaluated"] == "test"
+        else f"Scored by {folds['count']}-fold cross-validation; no model is scored on its own training examples."
+    )
+    return [scored, *([folds["note"]] if folds["note"] else []), *summary.get("learner_notes", [])]
+
+
+def _charts(outcome: Outcome) -> list[Chart]:
+    charts: list[Chart] = [_baselines(outcome.summary["baselines"])]
+    if outcome.rows("leak_histogram").height:
+        charts.append(_leak_scores(outcome))
+    if outcome.rows("learning_curve").height > 1:
+        charts.append(_learning_curve(outcome.tables["learning_curve"]["chance"][0]))
+    if outcome.tables["partial_input_slices"].height:
+        charts.append(_slices(outcome.tables["partial_input_slices"]))
+    return charts
+
+
+def _baselines(lines: Sequence[Line]) -> Intervals:
+    rows = [
+        {
+            "name": line["name"].replace("_", " "),
+            "kind": _KINDS[line["kind"]],
+            **{key: line[key] for key in ("accuracy", "low", "high", "chance", "log10_p")},
+            "differs": line["direction"] != "at",
+            "text": percent(line["accuracy"]),
+            "interval": ends(line["low"], line["high"]),
+        }
+        for line in lines
+    ]
+    kinds = {line["kind"] for line in lines}
+    said = ", ".join(f"{row['name']} {row['text']}" for row in rows)
+    return Intervals(
+        title="Baselines",
+        data=pl.DataFrame(rows),
+        y="name",
+        x=Axis(
+            "accuracy",
+            "accuracy",
+            "percent",
+            domain=(0, min(1.0, max(line["high"] for line in lines) + 0.12)),
+        ),
+        low="low",
+        high="high",
+        colour="kind",
+        colours=[name for kind, name in _KINDS.items() if kind in kinds],
+        line=lines[0]["chance"],
+        differs="differs",
+        text="text",
+        tooltip={
+            "name": Column("input"),
+            "kind": Column("kind"),
+            "text": Column("accuracy"),
+            "interval": Column("95 % CI"),
+            "chance": Column("chance", "percent"),
+            "log10_p": Column("p-value", "log10_p"),
+        },
+        alt=f"Accuracy of every baseline with 95 % CI and chance: {said}",
+        caption="● differs from chance · ▲ does not · line: 95 % CI · ┆ chance",
+    )
+
+
+def _leak_scores(outcome: Outcome) -> Histogram:
+    table = outcome.tables["leak_histogram"].filter(pl.col("split") == outcome.summary["evaluated"])
+    present = set(table["label"])
+    return Histogram(
+        title="Leak scores",
+        data=table,
+        low=Axis("low", "probability of the correct answer from partial input", "percent", domain=(0, 1)),
+        high="high",
+        y=Axis("count", "examples", "count"),
+        colour="label",
+        colours=[label for label in outcome.labels if label in present] or ["all"],
+        tooltip={
+            "label": Column("label"),
+            "low": Column("low", "percent"),
+            "high": Column("high", "percent"),
+            "count": Column("examples", "count"),
+        },
+        alt="Histogram of the probability of the correct answer under a partial-input model.",
+        caption="Probability of the correct answer of each example under a model that sees part of the input.",
+        wide=False,
+    )
+
+
+def _learning_curve(chance: float) -> Lines:
+    return Lines(
+        title="Learning curve",
+        data="learning_curve",
+        x=Axis("train_examples", "training examples (logarithmic)", "count", log=True, ticks=6),
+        y=Axis("accuracy", "accuracy", "percent", zero=False),
+        low="low",
+        high="high",
+        level=chance,
+        mean=True,
+        points=True,
+        tooltip={
+            "train_examples": Column("training examples", "count"),
+            "accuracy": Column("accuracy", "percent"),
+            "n": Column("scored examples", "count"),
+        },
+        alt="Partial-input accuracy by number of training examples.",
+        caption="Each point is a random training sample; the band shows 95 % CIs. ┆ chance",
+        wide=False,
+        name="learning_curve",
+    )
+
+
+def _slices(table: pl.DataFrame) -> Intervals:
+    shown = table.head(MOST_SLICES).with_columns(slice=pl.format("{}: {}", "column", "value"))
+    return Intervals(
+        title="Accuracy by slice",
+        data=shown,
+        y="slice",
+        x=Axis("accuracy", "", "percent", domain=(0, 1), ticks=5),
+        low="low",
+        high="high",
+        colour="column",
+        legend=False,
+        tick="chance",
+        tooltip={
+            "slice": Column("slice"),
+            "accuracy": Column("accuracy", "percent"),
+            "chance": Column("chance in this slice", "percent"),
+            "n": Column("examples", "count"),
+            "log10_p": Column("p-value", "log10_p"),
+        },
+        alt="Partial-input accuracy by label, length and extra columns.",
+        caption="● accuracy with 95 % CI · │ chance within the slice",
+        name="slices",
+    )
+
+
+def _learners(pairs: Sequence[Line]) -> list[Table]:
+    """Return the trained models with the full and with partial input, if any were asked for."""
+    if not pairs:
+        return []
+    columns = {
+        "learner": Column("Model"),
+        "psc": Column("PSC", "percent", "accuracy with the full input"),
+        "ssc": Column("SSC", "percent", "accuracy with partial input"),
+        **interval_columns("ssc_", of="the SSC"),
+        "chance": Column("Chance", "percent", brief=False),
+        "delta_maj": Column("Δ_maj", "percent", "SSC minus chance"),
+        "percent_r": Column("%R", "percent", "SSC divided by PSC"),
+        "nba": Column("NBA", "percent", "share of examples with the same answer from both"),
+        "nbr": Column("NBR", "percent", "both correct / agreements (the paper's equation 8)"),
+        "tra": Column("TRA", "decimal", "mean cosine of the two saliency maps"),
+        "nbr_released": Column(
+            "NBR released", "percent", "both correct / PSC correct (as in the paper's table)", brief=False
+        ),
+        "p_value": Column("p", "probability", "exact test of the SSC against chance, two-sided", brief=False),
+        "n": Column("Examples", "count"),
+    }
+    of_partial = {"ssc": "accuracy", "ssc_low": "low", "ssc_high": "high", "p_value": "p_value"}
+    rows = [
+        {name: pair.get(name) for name in columns}
+        | {"psc": pair["psc"]["accuracy"]}
+        | {name: pair["ssc"][key] for name, key in of_partial.items()}
+        for pair in pairs
+    ]
+    return [Table("Trained models", "learner_answers", columns, data=pl.DataFrame(rows), everywhere=True)]
+
+
+def _battery(outcome: Outcome) -> Table:
+    columns = {
+        "name": Column("Input"),
+        "kind": Column("Kind", brief=False),
+        "accuracy": Column("Accuracy", "percent"),
+        **interval_columns(brief=True),
+        "chance": Column("Chance", "percent"),
+        "auc": Column("AUC", "decimal", "how well the probabilities rank the correct answer; chance is 0.5"),
+        "p_value": Column("p", "probability", "two-sided test of the log score, or of accuracy for rules"),
+        "q_value": Column("q", "probability", "p-value adjusted for the number of baselines", brief=False),
+        "percent_r": Column("%R", "percent", "accuracy divided by full-input accuracy", brief=False),
+        "information": Column("Bits", "decimal", "V-information about the answer"),
+        "turned": Column(
+            "Least likely", "percent", "accuracy of the least likely answer, if below chance", brief=False
+        ),
+        "n": Column("Examples", "count"),
+    }
+    rows = outcome.tables["baselines"].with_columns(pl.col("name").str.replace_all("_", " "))
+    return Table("Baselines", "baselines", columns, data=rows)
+
+
+def _leaking(outcome: Outcome) -> Table:
+    columns = {
+        "leak_score": Column("Leak", "percent", "probability of the correct answer from partial input"),
+        "pvi": Column("PVI", "decimal", "pointwise V-information in bits", brief=False),
+        "label": Column("Label", "label"),
+        "hypothesis": Column({"text": "Text", "pair": "Hypothesis"}.get(outcome.task, "Answer")),
+        "premise": Column("Premise" if outcome.task == "pair" else "Question or prompt", brief=False),
+        "example_id": Column("Example", brief=False),
+        "split": Column("Split", brief=False),
+    }
+    return Table("Examples that leak most", "leaking_examples", columns, most=MOST_EXAMPLES)
+
+
+def _token_maps(outcome: Outcome, pairs: Sequence[Line]) -> list[TokenMaps]:
+    """Return the saliency maps of every learner: of the full input, and of what it reads of it."""
+    table = outcome.rows("saliency_maps")
+    if table.is_empty():
+        return []
+    conditions = {pair["learner"]: f"{pair['condition']} only" for pair in pairs}
+    return [
+        TokenMaps(f"Saliency maps of {name}", maps, "full input", conditions[str(name)])
+        for (name,), maps in table.group_by("learner", maintain_order=True)
+    ]

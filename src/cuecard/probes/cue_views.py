@@ -1,0 +1,534 @@
+"""What the tests of cues show: accuracy gaps, predictions on balanced examples, permutations and reliance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from cuecard.data import GROUPED_TASKS
+from cuecard.features.cue_names import spoken_cue
+from cuecard.view import (
+    Axis,
+    Bars,
+    Column,
+    HeatMap,
+    Intervals,
+    KeyFigure,
+    Outcome,
+    Table,
+    View,
+    interval_columns,
+)
+from cuecard.wording import (
+    RELIANCE,
+    TRAINING_SET,
+    ci,
+    count,
+    display_text,
+    ends,
+    percent,
+    plural,
+    points,
+    probability,
+)
+
+MOST_CUE_CHARTS = 8
+MOST_ROWS = 300
+MOST_RELIANCE_ROWS = 200
+MOST_NAMES = 12
+#: −log₁₀ of 0.05.
+LEVEL = 1.30103
+_ADJUSTED = "p-value adjusted for multiple tests (false discovery rate)"
+
+Summary = Mapping[str, Any]
+
+
+def accuracy_view(outcome: Outcome) -> View:
+    """Return accuracy gaps per model and cue, and the weakness of every model."""
+    models, table = outcome.summary["models"], outcome.tables["accuracy_test"]
+    notes = [
+        f"{display_text(name, 60)}: {display_text(note, 300)}"
+        for name, scores in models.items()
+        for note in ([f"read as {scores['read_as']}."] if scores.get("read_as") else []) + scores["notes"]
+    ]
+    figures = [
+        KeyFigure(
+            f"{display_text(name, 40)} accuracy",
+            percent(scores["accuracy"]),
+            ci(scores["low"], scores["high"]),
+        )
+        for name, scores in models.items()
+    ]
+    return View(
+        lead=[_accuracy(name, scores, outcome.summary["cues"]) for name, scores in models.items()],
+        figures=figures,
+        charts=[_gap_map(table), _weakness(models)] if table.height else [],
+        tables=[_gaps(table)] if table.height else [],
+        notes=notes,
+    )
+
+
+def _accuracy(name: str, scores: Summary, cues: int) -> str:
+    right = percent(scores["accuracy"])
+    accuracy = f"{display_text(name, 60)} has an accuracy of {right} on {scores['n']:,} test examples"
+    if "weakness" not in scores:
+        return f"{accuracy}."
+    corrected = scores["weakness_corrected"]
+    # The estimate has no bias, so it is below zero where chance alone would give a larger sum.
+    left = (
+        f"{100 * corrected:z.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
+    )
+    return (
+        f"{accuracy}. Its absolute accuracy gaps over {plural(cues, 'cue')} sum to "
+        f"{100 * scores['weakness']:z.1f} points, {left} (95 % CI of the true sum "
+        f"{100 * scores['weakness_low']:z.1f} to {100 * scores['weakness_high']:z.1f})."
+    )
+
+
+def _gap_map(table: pl.DataFrame) -> HeatMap:
+    """Return ΔAcc as a map of models × cues."""
+    cells = table.drop_nans("gap")
+    rows = cells.rows(named=True)
+    cells = cells.with_columns(
+        text=pl.Series(
+            [f"{points(row['gap'])}{'' if row['significant'] else '°'}" for row in rows], dtype=pl.String
+        ),
+        interval=pl.Series(
+            [f"{ends(row['gap_low'], row['gap_high'], points)} points" for row in rows], dtype=pl.String
+        ),
+    )
+    return HeatMap(
+        title="Accuracy gap by cue",
+        data=cells,
+        x="model",
+        y="feature",
+        value=Axis("gap"),
+        middle=0.0,
+        text="text",
+        tooltip={
+            "model": Column("model"),
+            "feature": Column("cue"),
+            "gap": Column("accuracy gap", "points"),
+            "interval": Column("95 % CI"),
+            "with_cue": Column("test examples with the cue", "count"),
+            "log10_p": Column("p-value", "log10_p"),
+        },
+        alt="Map of the accuracy gap of each model for each cue; the table has the same numbers.",
+        caption="Accuracy with the cue minus without, in points; ° marks a gap that is not significant.",
+        name="gaps",
+    )
+
+
+def _weakness(models: Summary) -> Bars:
+    """Return Σ|Δ| of every model: raw, and without what noise adds, with its interval."""
+    rows = [
+        {
+            "model": name,
+            "raw": scores["weakness"],
+            "corrected": max(scores["weakness_corrected"], 0.0),
+            "low": scores["weakness_low"],
+            "high": scores["weakness_high"],
+        }
+        for name, scores in models.items()
+        if "weakness" in scores
+    ]
+    schema = {"model": pl.String, **dict.fromkeys(("raw", "corrected", "low", "high"), pl.Float64)}
+    return Bars(
+        title="Model weakness",
+        data=pl.DataFrame(rows, schema=schema).sort("corrected", maintain_order=True),
+        y="model",
+        x=Axis("corrected", "sum of absolute accuracy gaps, in points", "points"),
+        behind="raw",
+        low="low",
+        high="high",
+        tooltip={
+            "model": Column("model"),
+            "raw": Column("raw sum", "fine"),
+            "corrected": Column("corrected for noise", "fine"),
+            "low": Column("CI low", "fine"),
+            "high": Column("CI high", "fine"),
+        },
+        alt="Bars of the sum of absolute accuracy gaps of each model, raw and corrected for noise.",
+        caption="Grey: raw sum. Blue: corrected for noise. Line: 95 % CI.",
+        name="weakness",
+    )
+
+
+def _several(table: pl.DataFrame) -> bool:
+    """Return whether a table is about more than one model, so that its rows must name theirs."""
+    return table["model"].n_unique() > 1
+
+
+def _gaps(table: pl.DataFrame) -> Table:
+    columns = {
+        "feature": Column("Cue"),
+        "model": Column("Model", brief=_several(table)),
+        "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
+        **interval_columns("gap_", "points", brief=True),
+        "q_value": Column("q", "probability", _ADJUSTED),
+        "accuracy_with": Column("Acc. with", "percent"),
+        "accuracy_without": Column("Acc. without", "percent"),
+        "with_cue": Column("With cue", "count", "test examples with the cue"),
+        "label": Column("Usual label", "label"),
+    }
+    shown = table.sort(~pl.col("significant"), -pl.col("gap").abs(), nulls_last=True, maintain_order=True)
+    title = "Accuracy with and without each cue"
+    return Table(title, "accuracy_test", columns, data=shown, most=MOST_ROWS, searchable=True)
+
+
+def distribution_view(outcome: Outcome) -> View:
+    """Return what each model predicts on flattened examples, one chart per cue."""
+    summary, tests = outcome.summary, outcome.tables["distribution_test"]
+    tested = tests.drop_nulls("log10_p").unique(["family", "feature"], keep="first", maintain_order=True)
+    notes = []
+    if summary["untested"]:
+        names = [display_text(name, 40) for name in summary["untested"]]
+        notes.append(
+            f"Not tested, because they occur in fewer than {summary['min_per_label']} test examples of a "
+            f"label: {', '.join(names)}."
+        )
+    return View(
+        lead=[
+            _leaning(outcome, display_text(name, 60), counts) for name, counts in summary["models"].items()
+        ],
+        charts=[
+            _predicted(outcome, *cue)
+            for cue in tested.select("family", "feature").head(MOST_CUE_CHARTS).rows()
+        ],
+        tables=[_leans(outcome, tests)],
+        notes=notes,
+    )
+
+
+def _source(outcome: Outcome) -> str:
+    """Return where cues come from."""
+    return str(outcome.summary.get("source", TRAINING_SET))
+
+
+def _in_source(outcome: Outcome) -> str:
+    """Return the head of a column about where cues come from."""
+    return "In train" if _source(outcome) == TRAINING_SET else "Cue half"
+
+
+def _leaning(outcome: Outcome, name: str, counts: Summary) -> str:
+    """Return for how many cues a model leans to the usual label; the choices of an example are compared in it."""
+    cues = f"{counts['towards_usual']} of {plural(counts['tested'], 'cue')}"
+    if outcome.task in GROUPED_TASKS:
+        return (
+            "The test examples are reweighted so that choices with a cue are correct at chance. On them, "
+            f"{name} follows {_source(outcome)} for {cues} and does the opposite for {counts['away_from_usual']}."
+        )
+    return (
+        f"On test examples with balanced labels, {name} prefers the usual label for {cues}"
+        + (f" (for {counts['with_cue_only']} more than without the cue)" if counts["towards_usual"] else "")
+        + f" and avoids it for {counts['away_from_usual']}."
+    )
+
+
+def _predicted(outcome: Outcome, family: str, feature: str) -> Bars:
+    """Return the labels that each model predicts on flattened examples of a cue, train and flat beside them."""
+    source = _source(outcome)
+    shares = outcome.tables["distribution_shares"]
+    of_cue = shares.filter((pl.col("family") == family) & (pl.col("feature") == feature))
+    first = of_cue.filter(pl.col("model") == of_cue["model"][0])
+    bars = [
+        *(
+            (f"{source.removeprefix('the ')} (with the cue)", row, "train_share")
+            for row in first.rows(named=True)
+        ),
+        *(("balanced labels", row, "flat") for row in first.rows(named=True)),
+        *((row["model"], row, "predicted_share") for row in of_cue.rows(named=True)),
+    ]
+    place = {label: i for i, label in enumerate(outcome.labels)}
+    rows = [
+        {
+            "bar": bar,
+            "label": row["answer"],
+            "share": row[column],
+            "interval": ends(row["low"], row["high"]) if column == "predicted_share" else "",
+        }
+        for bar, row, column in bars
+    ]
+    order = list(dict.fromkeys(row["bar"] for row in rows))
+    rows.sort(key=lambda row: (order.index(row["bar"]), place[row["label"]]))
+    return Bars(
+        title=display_text(spoken_cue(family, feature), 60),
+        data=pl.DataFrame(rows),
+        y="bar",
+        x=Axis("share", "", "percent", domain=(0, 1)),
+        series="label",
+        stacked=True,
+        colours=outcome.labels,
+        tooltip={
+            "bar": Column("model"),
+            "label": Column("label"),
+            "share": Column("share", "percent"),
+            "interval": Column("95 % CI"),
+        },
+        alt=f"Stacked bars of label shares for {display_text(feature, 40)}: {source}, balanced, and each model.",
+        caption=f"Labels with the cue in {source}, in the balanced test sample, and as predicted on it.",
+        wide=False,
+    )
+
+
+def _leans(outcome: Outcome, tests: pl.DataFrame) -> Table:
+    columns = {
+        "feature": Column("Cue"),
+        "model": Column("Model", brief=_several(tests)),
+        "label": Column("Usual label", "label"),
+        "usual_share": Column("Share", "percent", "share of the usual label among the predictions"),
+        "flat": Column("Chance", "percent", "share expected from an unbiased model"),
+        "usual_share_without": Column("No cue", "percent", "the same share without the cue"),
+        "train_share": Column(
+            _in_source(outcome), "percent", f"share of the usual label in {_source(outcome)}"
+        ),
+        "q_value": Column("q", "probability", "adjusted p-value: predictions differ from balanced"),
+        "contrast_q": Column(
+            "q, no cue", "probability", "adjusted p-value: predictions differ from those without the cue"
+        ),
+        "n": Column("Examples", "count", "test examples with the cue", brief=False),
+        "per_label": Column("Per label", "count", "examples per label in a balanced sample", brief=False),
+        **interval_columns("usual_", of="the predicted share"),
+        "amplification": Column(
+            "Bits", "decimal", "divergence of the predictions from balanced labels", brief=False
+        ),
+        **interval_columns("amplification_", "decimal", of="the bits"),
+        "amplification_null": Column(
+            "Bits, chance", "decimal", "95th percentile of the bits of an unbiased model", brief=False
+        ),
+    }
+    if (
+        outcome.task in GROUPED_TASKS
+    ):  # what choices without the cue get is what is left, so it says nothing more
+        del columns["usual_share_without"], columns["contrast_q"]
+    leaning_first = ~(pl.col("towards_usual") & pl.col("with_cue_only"))
+    shown = tests.sort(leaning_first, -pl.col("lean"), nulls_last=True, maintain_order=True)
+    title = "Predictions on balanced examples"
+    return Table(title, "distribution_test", columns, data=shown, most=MOST_ROWS, searchable=True)
+
+
+def permutation_view(outcome: Outcome) -> View:
+    """Return each model's accuracy on usual and unusual examples with its exact p-value."""
+    summary, models = outcome.summary, outcome.summary["models"]
+    lead = [
+        f"{display_text(name, 60)} has an accuracy of {percent(test['usual_accuracy'])} on {test['usual']:,} "
+        f"test examples that contain a strong word with its usual label, and "
+        f"{percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
+        f"difference of {points(test['difference'])} points ({ci(test['low'], test['high'], points)}; "
+        f"p = {probability(None, test['log10_p'])}, {_other_p(test)})."
+        for name, test in models.items()
+    ]
+    return View(
+        lead=lead,
+        charts=[_usual(summary), _permutation_p(summary)],
+        tables=[_words(outcome.tables["permutation_words"])],
+        notes=[display_text(note, 400) for note in summary.get("notes", ())],
+    )
+
+
+def _other_p(test: Summary) -> str:
+    """Return the p-value of the other shuffle: within each correct answer, or over all examples."""
+    if "log10_p_stratified" in test:
+        return f"stratified by correct answer {probability(None, test['log10_p_stratified'])}"
+    return f"stratified by correct answer; not stratified {probability(None, test['log10_p_unstratified'])}"
+
+
+def _usual(summary: Summary) -> Bars:
+    """Return each model's accuracy where words have their usual label and where they have another."""
+    rows = [
+        {
+            "model": name,
+            "words have": kind,
+            "accuracy": test[f"{key}_accuracy"],
+            "n": test[key],
+            "text": percent(test[f"{key}_accuracy"]),
+        }
+        for name, test in summary["models"].items()
+        for kind, key in (("usual label", "usual"), ("another label", "unusual"))
+    ]
+    schema = {
+        "model": pl.String,
+        "words have": pl.String,
+        "accuracy": pl.Float64,
+        "n": pl.Int64,
+        "text": pl.String,
+    }
+    return Bars(
+        title="Usual and other labels",
+        data=pl.DataFrame(rows, schema=schema),
+        y="model",
+        x=Axis("accuracy", "accuracy", "percent", domain=(0, 1.15), ticks=(0, 0.5, 1)),
+        series="words have",
+        text="text",
+        tooltip={
+            "model": Column("model"),
+            "words have": Column("words have"),
+            "accuracy": Column("accuracy", "percent"),
+            "n": Column("test examples", "count"),
+        },
+        alt="Bars of each model's accuracy if words have their usual label and if they have another.",
+        caption=f"{summary['words_in_test']} of {summary['words']} words occur in the test set; "
+        f"{summary['both_sets']:,} examples are in both groups.",
+        wide=False,
+        name="usual",
+    )
+
+
+def _permutation_p(summary: Summary) -> Intervals:
+    """Return the permutation test's p of every model on a logarithmic scale, with and without strata."""
+    kinds = ["over all examples", "stratified by correct answer"]
+    tested, other = kinds if summary["stratify"] is None else kinds[::-1]
+    rows = [
+        {"model": name, "shuffled": kind, "exponent": -value, "log10_p": value}
+        for name, test in summary["models"].items()
+        for kind, value in (
+            (tested, test["log10_p"]),
+            (other, test.get("log10_p_stratified", test.get("log10_p_unstratified"))),
+        )
+    ]
+    schema = {"model": pl.String, "shuffled": pl.String, "exponent": pl.Float64, "log10_p": pl.Float64}
+    return Intervals(
+        title="p-values",
+        data=pl.DataFrame(rows, schema=schema),
+        y="model",
+        x=Axis("exponent", "p-value (logarithmic)", "log10_p"),
+        series="shuffled",
+        colours=kinds,
+        line=LEVEL,
+        tooltip={
+            "model": Column("model"),
+            "shuffled": Column("shuffled"),
+            "log10_p": Column("p", "log10_p"),
+        },
+        alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
+        caption="Further right is stronger evidence; the dashed line is 0.05.",
+        wide=False,
+        name="p_values",
+    )
+
+
+def _words(table: pl.DataFrame) -> Table:
+    columns = {
+        "feature": Column("Word"),
+        "model": Column("Model", brief=_several(table)),
+        "label": Column("Usual label", "label"),
+        "usual_accuracy": Column("Acc. usual", "percent", "accuracy if the word has its usual label"),
+        "unusual_accuracy": Column("Acc. other", "percent", "accuracy if it has another label"),
+        "q_value": Column("q", "probability", _ADJUSTED),
+        "usual": Column("Usual", "count", "test examples with the word and its usual label"),
+        "unusual": Column("Other", "count", "test examples with the word and another label"),
+        "z": Column("z", "decimal", "in the training set", brief=False),
+    }
+    shown = table.sort("log10_p", nulls_last=True, maintain_order=True)
+    return Table("Word by word", "permutation_words", columns, data=shown, most=MOST_ROWS, searchable=True)
+
+
+_NEXT = {
+    "relies": "balance it",
+    "signs": "inspect counterexamples",
+    "avoids": "report it",
+    "length": "balance length",
+    "unknown": "collect counterexamples",
+    "none": "nothing to do",
+}
+_RULE = (
+    "A model relies on a cue if three conditions hold. Its accuracy is higher if the cue has its usual label than if "
+    "it has another. On test examples with balanced labels, it prefers the usual label. It predicts this label more "
+    "often with the cue than without, after control for length. The last condition alone is a sign. A model avoids a "
+    "cue if it predicts the usual label less often with the cue. A counterexample is a test example in which the cue "
+    "has another label."
+)
+_CHOICE_RULE = (
+    "A model relies on a cue if two tests agree, after control for length: its accuracy is higher on examples that "
+    "follow the pattern of {} (the correct choice has the cue, or does not), and it still follows this "
+    "pattern on test examples reweighted so that choices with the cue are correct at chance (“On balanced” is how "
+    "often). The second test alone is a sign. A model that does the opposite avoids the cue. A counterexample is a "
+    "test example that breaks the pattern."
+)
+
+
+def reliance_view(outcome: Outcome) -> View:
+    """Return the joined table: cue, strength in the data, reliance per model, what to do next."""
+    models, source = outcome.summary["models"], _source(outcome)
+    table = most_relied_on_first(outcome.tables["reliance"])
+    cues = plural(outcome.summary["cues"], "cue")
+    return View(
+        lead=[
+            *(_relies(display_text(name, 60), counts, cues) for name, counts in models.items()),
+            *_steps(table, source),
+        ],
+        figures=[
+            KeyFigure(f"cues {display_text(name, 40)} relies on", count(counts["relies"]))
+            for name, counts in models.items()
+        ],
+        tables=[_reliance(outcome, table)],
+        notes=[_CHOICE_RULE.format(source) if outcome.task in GROUPED_TASKS else _RULE],
+    )
+
+
+def _relies(name: str, counts: Summary, cues: str) -> str:
+    signs = f" and shows signs of using {counts['signs']} more" if counts["signs"] else ""
+    avoids = f"; it avoids {counts['avoids']}" if counts.get("avoids") else ""
+    few = plural(counts["unknown"], "cue has", "cues have")
+    unknown = f"; {few} too few test examples" if counts["unknown"] else ""
+    return f"{name} relies on {counts['relies'] or 'none'} of {cues}{signs}{avoids}{unknown}."
+
+
+def most_relied_on_first(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows by verdict, and within one by how much more often the model is right with the usual label."""
+    rank = pl.col("verdict").replace_strict(
+        {verdict: i for i, verdict in enumerate(RELIANCE)}, return_dtype=pl.Int64
+    )
+    return table.sort(rank, "difference", descending=[False, True], nulls_last=True, maintain_order=True)
+
+
+def _steps(table: pl.DataFrame, source: str) -> Iterable[str]:
+    """Give what to do next, the cues with the same advice in one sentence."""
+    cues = table.unique(["family", "feature"], keep="first", maintain_order=True)
+    advice = {
+        "relies": "Balance these cues before training (cuecard debias), and report accuracy on counterexamples: {}."
+        if source == TRAINING_SET
+        else "Report accuracy on counterexamples to these cues, and look for them in the model's training data: {}.",
+        "signs": "Inspect test examples that are counterexamples to these cues: {}.",
+        "unknown": "Collect more counterexamples to these cues; there are too few to test: {}.",
+    }
+    for kind, sentence in advice.items():
+        here = cues.filter(pl.col("verdict") == kind)
+        if here.height:
+            shown = here.select("family", "feature").head(MOST_NAMES).iter_rows()
+            names = [display_text(spoken_cue(*cue), 40) for cue in shown]
+            more = [f"{here.height - MOST_NAMES} more"] if here.height > MOST_NAMES else []
+            yield "Next: " + sentence.format(", ".join([*names, *more]))
+
+
+def _reliance(outcome: Outcome, table: pl.DataFrame) -> Table:
+    source = _source(outcome)
+    share = f"share of the usual label among instances with the cue in {source}"
+    columns = {
+        "feature": Column("Cue"),
+        "model": Column("Model", brief=_several(table)),
+        "reliance": Column("Reliance"),
+        "label": Column("Usual label", "label"),
+        "usual_accuracy": Column("Acc. usual", "percent", "accuracy if the cue has its usual label"),
+        "unusual_accuracy": Column("Acc. other", "percent", "accuracy if it has another label"),
+        "usual_share": Column(
+            "On balanced",
+            "percent",
+            "how often the usual label is predicted on examples with balanced labels",
+        ),
+        "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
+        "share": Column(_in_source(outcome), "percent", share),
+        "unusual": Column("Counterexamples", "count", "test examples in which the cue has another label"),
+        "next": Column(
+            "What to do next", brief=False, hint="short; tables/reliance.parquet has the full sentence"
+        ),
+        "family": Column("Family", brief=False),
+        "train_count": Column("Instances", "count", f"instances with the cue in {source}", brief=False),
+        "z": Column("z", "decimal", brief=False),
+    }
+    said = pl.col("verdict").cast(pl.String)
+    rows = table.with_columns(reliance=said.replace(RELIANCE), next=said.replace(_NEXT))
+    title = "Cues and reliance of models"
+    return Table(title, "reliance", columns, data=rows, most=MOST_RELIANCE_ROWS, searchable=True)

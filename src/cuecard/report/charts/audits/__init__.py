@@ -1,1 +1,0 @@
-"""Charts of the sections about data."""

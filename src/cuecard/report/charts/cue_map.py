@@ -1,0 +1,154 @@
+"""The map of cues: every feature by how often it occurs, and how far the share of its label lies above chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from cuecard.audits.cues.view import saying_something_new
+from cuecard.report.charts.drawing import (
+    SILENT,
+    ZOOM_EVENTS,
+    along,
+    colour_of,
+    either,
+    inline,
+    rows_of,
+    shape_of,
+    shown,
+    tooltip_of,
+)
+from cuecard.view import Axis, CueMap
+from cuecard.wording import percent
+
+#: Names written into the map, and the size of the chart they are kept apart for.
+MOST_NAMES = 22
+#: Labels whose chance and significance are drawn: all, or those with the most cues.
+MOST_CURVES = 8
+_NAME_CANDIDATES = 300
+_SIZE = (860.0, 440.0)
+#: The highest share of an axis, which leaves room above a share of 1.
+_TOP = 1.04
+
+
+def draw_cue_map(chart: CueMap) -> alt.LayerChart:
+    """Return every feature by its frequency and share.
+
+    After Gardner et al. (2021): above a label's curve the share is significant, given the number of tests.
+    """
+    cues = chart.frame
+    rows = rows_of(chart, "feature", "label", "n", "share", "significant", "is_cue")
+    lowest, highest = _ends(cues)
+    floor = min([*cues["share"].to_list(), *chart.chance.values()], default=0.0)
+    title = "training instances with the feature (logarithmic)"
+    x = along(
+        alt.X,
+        Axis("n", title, "count", domain=(max(1, lowest) * 0.9, max(highest, 10) * 1.4), log=True, ticks=6),
+    )
+    shares = Axis(
+        "share",
+        "share of the label",
+        "percent",
+        domain=(max(0.0, floor - 0.05), _TOP),
+        ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
+    )
+    y = along(alt.Y, shares)
+    colour = colour_of(chart, "label", symbolSize=90)
+    chosen = alt.selection_point(fields=["label"], bind="legend", name="chosen_label")
+    zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name="zoom")
+    base = alt.Chart(rows).encode(x=x, y=y, tooltip=tooltip_of(chart))
+    quiet = base.transform_filter("!datum.significant").mark_circle(
+        style="quiet", size=14, opacity=0.7, clip=True, **SILENT
+    )
+    loud = (
+        base.transform_filter("datum.significant")
+        .mark_point(filled=True, clip=True, strokeWidth=0, **SILENT)
+        .encode(
+            color=colour,
+            shape=shape_of(chart, "label", symbolSize=90),
+            size=either(alt.SizeValue, "datum.is_cue", 34, 12),
+            opacity=either(alt.OpacityValue, chosen, 0.62, 0.05),
+        )
+        .add_params(zoom)
+    )
+    look = {"y": y, "color": colour, "opacity": either(alt.OpacityValue, chosen, 1, 0.06)}
+    # The legend of a layered chart listens only to the selections of the first layer that has it.
+    first, *rest = *_curves(chart, x, look), loud
+    layers = [first.add_params(chosen), quiet, *rest, *_written(cues, x, y)]
+    return alt.layer(*layers).properties(width="container", height=_SIZE[1])
+
+
+def _ends(cues: pl.DataFrame) -> tuple[float, float]:
+    """Return how often the rarest and the most frequent feature occur."""
+    counts = cues["n"].drop_nulls().to_numpy()
+    return (float(counts.min()), float(counts.max())) if len(counts) else (1.0, 10.0)
+
+
+def _curves(chart: CueMap, x: alt.X, look: Mapping[str, Any]) -> list[alt.Chart]:
+    """Return the chance of every label as a dashed line, and the share at which significance begins."""
+    if chart.frame.is_empty():
+        return []
+    cued = (
+        chart.frame.filter("significant")["label"].cast(pl.String).value_counts(sort=True)["label"].to_list()
+    )
+    curved = set(chart.colours if len(chart.colours) <= MOST_CURVES else cued[:MOST_CURVES])
+    chance = {
+        shown(label): chart.chance[label]
+        for label in chart.colours
+        if label in chart.chance and label in curved
+    }
+    z = -float(ndtri(max(chart.critical_p, 1e-300) / 2))
+    lowest, highest = _ends(chart.frame)
+    grid = np.geomspace(max(lowest, 1.0) * 0.9, max(highest, 10.0) * 1.4, 60)
+    bounds = [
+        {"label": label, "n": float(n), "share": share}
+        for label, p in chance.items()
+        for n in grid
+        if (share := float(p + z * np.sqrt(p * (1 - p) / n))) <= _TOP
+    ]
+    lines = alt.Chart(inline(bounds)).mark_line(strokeWidth=1.4, clip=True, **SILENT).encode(x=x, **look)
+    levels = [{"label": label, "share": p, "text": percent(p)} for label, p in chance.items()]
+    said = [alt.Tooltip("label:N", title="label"), alt.Tooltip("text:N", title="share in the training set")]
+    dashes = alt.Chart(inline(levels)).mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, **SILENT)
+    return [dashes.encode(tooltip=said, **look), lines]
+
+
+def _written(cues: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return names beside the strongest points, on the side with room, legible over other points."""
+    # On a narrow screen only the strongest names have room.
+    room = either(alt.OpacityValue, "datum.rank < width / 36", 1, 0)
+    layers = []
+    for side, offset in (("left", 7), ("right", -7)):
+        names = [name for name in _names(cues) if name["align"] == side]
+        chart = alt.Chart(inline(names)).encode(x=x, y=y, text=alt.Text("feature:N"), opacity=room)
+        text = {"align": side, "dx": offset, "clip": True, "limit": 150, "tooltip": False, **SILENT}
+        layers += [chart.mark_text(style=style, **text) for style in ("halo", "name")]
+    return layers
+
+
+def _names(cues: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the points to write a name beside: the strongest, each kept clear of those before it."""
+    strong = cues.head(_NAME_CANDIDATES).filter("significant")
+    width, height = _SIZE
+    lowest, highest = (log(max(1, end)) for end in _ends(cues))
+    taken: list[tuple[float, float, float]] = []
+    written: list[dict[str, Any]] = []
+    for i in saying_something_new(strong["family"].to_list(), strong["feature"].to_list()):
+        row = strong.row(i, named=True)
+        name = str(shown(row["feature"]))
+        at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9) * width
+        length = 14 + 7.0 * len(name)
+        align, left = ("left", at) if at < 0.75 * width else ("right", at - length)
+        right, middle = left + length, row["share"] * height
+        if all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
+            taken.append((left, right, middle))
+            written.append(
+                {"feature": name, "n": row["n"], "share": row["share"], "align": align, "rank": len(written)}
+            )
+    return written[:MOST_NAMES]
