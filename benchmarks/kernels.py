@@ -15,11 +15,14 @@ from scipy import sparse
 
 from benchmarks.measure import timed, write_json
 from cuecard.data.demo import demo_corpus
-from cuecard.features.pair_graph import _kernels as graph_loops
-from cuecard.models.linear import _kernels as model_loops
-from cuecard.models.linear.ngram_features import BITS, HashedRows, hash_columns, hash_rows
+from cuecard.models.linear.ngram_features import (
+    BITS,
+    HashedRows,
+    count_documents,
+    frequent_columns,
+    hash_rows,
+)
 from cuecard.stats import _native
-from cuecard.stats.entropy_balancing import _kernels as balance_loops
 from cuecard.text import tokenise
 
 Work = Callable[[], Any]
@@ -49,7 +52,9 @@ def rivals() -> dict[str, tuple[Work, Work]]:
     keys = tokens.ids[:-1].astype(np.int64) * n + tokens.ids[1:]
     hashed = hash_rows([hypothesis])
     counted = np.ones(PAIRS, np.bool_)
-    columns = hash_columns(hashed)
+    frequency = np.zeros(1 << BITS, dtype=np.int32)
+    count_documents(hashed, counted, frequency)
+    columns = frequent_columns(frequency, PAIRS)
     numbers = columns.numbers()
     entries = np.concatenate(
         [hashed.slots[s : s + u] for s, u in zip(hashed.starts, hashed.used, strict=True)]
@@ -58,7 +63,6 @@ def rivals() -> dict[str, tuple[Work, Work]]:
         (np.ones(len(entries)), entries, np.concatenate([[0], np.cumsum(hashed.used)])),
         shape=(PAIRS, 1 << BITS),
     )
-    x, out = rng.random(n), np.empty(PAIRS)
     a, b = rng.zipf(1.5, 200_000) % 50_000, rng.zipf(1.5, 200_000) % 50_000
     graph = sparse.csr_matrix((np.ones(len(a)), (a, b)), shape=(50_000, 50_000))
     graph = sparse.csr_matrix(((graph + graph.T) > 0).astype(np.float64))
@@ -81,14 +85,12 @@ def rivals() -> dict[str, tuple[Work, Work]]:
     def compacted() -> Any:
         total = int(hashed.used.sum())
         arrays = np.zeros(PAIRS + 1, np.int64), np.empty(total, np.int32), np.empty(total)
-        return model_loops.compact_rows(
-            hashed.slots, hashed.starts, hashed.used, numbers, columns.idf, *arrays
-        )
+        return _native.compact_rows(hashed.slots, hashed.starts, hashed.used, numbers, columns.idf, *arrays)
 
     def overlapping() -> Any:
-        stamp = np.full(n, -1, dtype=np.int64)
-        return model_loops.overlap_counts(
-            premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets, stamp
+        every_word = np.ones(n, dtype=np.bool_)
+        return _native.overlap_counts(
+            premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets, every_word
         )
 
     return {
@@ -109,19 +111,9 @@ def rivals() -> dict[str, tuple[Work, Work]]:
             overlapping,
             lambda: (both[0].multiply(both[1]).sum(axis=1), both[1].sum(axis=1)),
         ),
-        "count_documents / numpy.bincount": (
-            lambda: model_loops.count_documents(
-                hashed.slots, hashed.starts, hashed.used, counted, np.zeros(1 << BITS, dtype=np.int32)
-            ),
-            lambda: np.bincount(hashed.slots[_filled(hashed)], minlength=1 << BITS),
-        ),
         "compact_rows / TfidfTransformer": (compacted, weighted),
-        "gather_sums / scipy product": (
-            lambda: balance_loops.gather_sums(both[1].indptr, both[1].indices, x, out),
-            lambda: both[1] @ x,
-        ),
         "two_step / scipy A² at edges": (
-            lambda: graph_loops.two_step(indptr, neighbours, graph.data, edge_at, edges.nnz, degrees),
+            lambda: _native.two_step(indptr, neighbours, graph.data, edge_at, edges.nnz, degrees),
             lambda: (graph @ graph).multiply(edges),
         ),
     }

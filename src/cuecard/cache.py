@@ -65,7 +65,8 @@ def code_key() -> str:
     """Return a hash of the code of this package and of the versions that its numbers depend on."""
     digest = hashlib.blake2b(digest_size=16)
     package = Path(__file__).parent
-    for file in sorted(package.rglob("*.py")):
+    sources = (file for file in package.rglob("*.p*") if file.suffix in (".py", ".pyx", ".pxi"))
+    for file in sorted(sources):
         digest.update(str(file.relative_to(package)).encode())
         digest.update(file.read_bytes())
     for name in ("numpy", "polars", "pyarrow", "scipy"):

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
-from cuecard.audits.partial_input.baselines.judging import interval
+from cuecard.audits.partial_input.judging import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import fitted_probabilities

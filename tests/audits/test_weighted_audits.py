@@ -13,14 +13,14 @@ import pytest
 from cuecard.audits import AUDITS
 from cuecard.audits.clusters.table import cluster_table
 from cuecard.audits.cues.redundancy import redundancy_table
-from cuecard.audits.cues.rows import CueRows
+from cuecard.audits.cues.replication import CueRows
 from cuecard.audits.overview import Overview
 from cuecard.audits.pair_graph.scores import Score, trial
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
-from cuecard.audits.partial_input.baselines.conditions import conditions, rows_of
-from cuecard.audits.partial_input.baselines.guessing import guess_labels, guess_rows
-from cuecard.audits.partial_input.baselines.judging import measured
-from cuecard.audits.partial_input.learned.cross_fit import trainer
+from cuecard.audits.partial_input.cross_fit import trainer
+from cuecard.audits.partial_input.guesses import guess_labels, guess_rows
+from cuecard.audits.partial_input.judging import measured
+from cuecard.audits.partial_input.rules import conditions, rows_of
 from cuecard.data import Examples, Instances, load
 from cuecard.data.demo import demo_battles
 from cuecard.data.weights import instance_weights, unequal_weights, weights_note

@@ -53,7 +53,7 @@ def test_a_family_that_only_counts_is_counted_by_label_at_once(monkeypatch: pyte
             return FeatureCounts(full.names, full.counts)
 
     data = encode(demo_nli(300, seed=1).instances)
-    expected = count_cues(data, [Words()], minimum=5, copies=False)
+    expected = count_cues(data, [Words()], minimum=5)
     monkeypatch.setattr(frequent, "MOST_CLASSES", 1)
-    counts = count_cues(data, [OnlyCounts()], minimum=5, copies=False)
+    counts = count_cues(data, [OnlyCounts()], minimum=5)
     assert np.array_equal(counts.features.to_numpy(), expected.features.to_numpy())

@@ -6,7 +6,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.audits import PartialInput
-from cuecard.audits.partial_input.given_away import given_away
+from cuecard.audits.partial_input.leak_scores import given_away
 from cuecard.data import Instances
 from cuecard.data.demo import demo_nli
 from cuecard.errors import UsageError

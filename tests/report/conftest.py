@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cuecard.analysis import Evidence, Finding
-from cuecard.audits.cues.measures import cue_measures
+from cuecard.audits.cues.audit import cue_measures
 from cuecard.audits.overview import overview_measures
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Result, Severity, Skip, Summary, severity_of
-from cuecard.audits.partial_input.metadata import slice_columns
+from cuecard.audits.partial_input.slices import slice_columns
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.audits.style_view import style_view
 from cuecard.data import Instances, Task

@@ -28,7 +28,6 @@ from cuecard.data.units import (
     question_units,
     read_marks,
     sketch,
-    text_units,
 )
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
@@ -331,7 +330,8 @@ class Instances:
 
     def _closest_units(self, scope: Literal["hypothesis", "premise"]) -> npt.NDArray[np.int64]:
         return self.derived(
-            ("closest units", scope), lambda: closest_copies(self.table[scope], self.units(scope)).copy()
+            ("closest units", scope),
+            lambda: self.space.stored(closest_copies(self.table[scope], self.units(scope)).copy()),
         )
 
     @cached_property
@@ -346,14 +346,14 @@ class Instances:
         return units
 
     def _units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
-        return self.derived(("units", scope), lambda: self._find_units(scope))
+        return self.derived(("units", scope), lambda: self.space.stored(self._find_units(scope)))
 
     def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
         if self.grouped and scope in ("hypothesis", "choices"):
             of_texts, of_questions = self.derived(_CHOICES, self._choice_units)
             return of_texts if scope == "hypothesis" else of_questions
         if scope == "hypothesis" or scope == "premise":
-            return text_units(self.table, scope)
+            return copies(self.table[scope], space=self.space)
         examples, hypothesis = self.example_codes, self.units("hypothesis")
         if scope == "choice":
             return choice_units(self.table, examples, hypothesis, self.units("choices"))
@@ -362,7 +362,9 @@ class Instances:
         return example_units(examples, hypothesis, self.units("premise") if scope == "example" else None)
 
     def _choice_units(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return question_units(self.example_codes, sketch(self.table["hypothesis"], self.first_rows))
+        return question_units(
+            self.example_codes, sketch(self.table["hypothesis"], self.first_rows, space=self.space)
+        )
 
     def answer_marks(self, *, with_units: bool = False) -> Marks:
         """Return which answers may have signs, and how many words each shares with its prompt, read once and kept.
@@ -382,7 +384,7 @@ class Instances:
     def _marks_and_units(self) -> Marks:
         if self.has_derived(_CHOICES):
             return self._marks()
-        sketches = sketch(self.table["hypothesis"], self.first_rows, self._prompts)
+        sketches = sketch(self.table["hypothesis"], self.first_rows, self._prompts, space=self.space)
         self.derived(_CHOICES, lambda: question_units(self.example_codes, sketches))
         return sketches.marks
 

@@ -90,7 +90,7 @@ class Space:
         """Return an array of zeros to be written: in memory, or where it is large in a file that has no name."""
         shape = (shape,) if isinstance(shape, int) else shape
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        if self.folder is None or size < SMALL:
+        if self.folder is None or not size or size < SMALL:
             return np.zeros(shape, dtype)
         with writing_to(self.folder), tempfile.TemporaryFile(dir=self.folder) as file:
             if hasattr(
@@ -98,6 +98,21 @@ class Space:
             ):  # a full disk is told about here, rather than by the end of the process
                 os.posix_fallocate(file.fileno(), 0, size)
             return _registered(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
+
+    def joined(self, dtype: npt.DTypeLike, parts: Iterable[Array]) -> Array:
+        """Return arrays one after another, of which only one at a time is in memory where texts are on disk."""
+        if self.folder is None:
+            return np.concatenate([np.empty(0, dtype), *parts])
+        with writing_to(self.folder), tempfile.TemporaryFile(dir=self.folder) as file:
+            size = 0
+            for part in parts:
+                np.ascontiguousarray(part, dtype=dtype).tofile(file)
+                size += len(part)
+            file.flush()
+            if not size:
+                return np.empty(0, dtype)
+            # Compiled loops take what could be written to as any other array; nobody does.
+            return _registered(np.memmap(file, dtype=dtype, mode="c", shape=(size,)))
 
     def stored(self, values: Array) -> Array:
         """Return the same numbers, in a file where they are many."""

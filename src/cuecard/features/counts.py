@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -75,23 +75,6 @@ class CueCounts:
     text_priors: npt.NDArray[np.float64] | None = None
     copy_correlation: float = 1.0
 
-    def merge(self, other: CueCounts) -> CueCounts:
-        """Return the counts of both parts together; copies of a text in both still count apart."""
-        keys = ["family", "feature"]
-        features = _summed([self.features, other.features], keys)
-        within = None
-        if self.within is not None and other.within is not None:
-            within = _summed([self.within, other.within], [*keys, "k", "m"])
-        return CueCounts(
-            self.labels,
-            self.totals + other.totals,
-            self.examples + other.examples,
-            features,
-            within,
-            {**self.skipped, **other.skipped},
-            {**self.raised, **other.raised},
-        )
-
 
 def count_cues(
     data: Encoded,
@@ -99,16 +82,14 @@ def count_cues(
     *,
     minimum: int = 1,
     weights: npt.NDArray[np.float64] | None = None,
-    copies: bool = True,
-    whole: CueCounts | None = None,
 ) -> CueCounts:
     """Return the counts of every family's features, leaving out those with fewer than `minimum` in train.
 
     With `weights`, one per instance, what is counted is weight; `minimum` is still a number of instances, so that
-    the same features are looked at with and without weights. Without `copies`, every instance counts as a text of its
-    own. Where `data` are only the instances with copies, `whole` has the counts of all.
+    the same features are looked at with and without weights.
     """
     instances = data.instances
+    data = replace(data, at_least=minimum)
     n_labels = len(instances.labels)
     n_train = len(instances.train)  # train rows stand before test rows
     classes = class_codes(instances)
@@ -119,7 +100,7 @@ def count_cues(
     kinds: dict[UnitScope, npt.NDArray[np.int64]] = {}
     levels: dict[UnitScope, list[UnitLevel]] = {}
     telling = weights is not None and bool((weights[:n_train] != weights[0]).any())
-    label_totals = totals[0] if whole is None else whole.totals[0].astype(np.int64)
+    label_totals = totals[0]
     for family in families:
         counted = None
         with skipping(family, data.language, skipped):
@@ -144,10 +125,8 @@ def count_cues(
         chosen = None if presence is None else presence.columns(kept)
         if weights is not None and chosen is not None:
             table = weighted_table(table, chosen, classes, weights)
-        by_scope = train_units(family, data) if copies else {}
+        by_scope = train_units(family, data)
         units = list(by_scope.values())
-        if whole is not None and not instances.grouped:
-            in_train[kept] = _whole_totals(table, whole)
         if instances.grouped and presence is not None and chosen is not None:
             texts = in_train[kept]
             if units or weights is not None:
@@ -206,14 +185,6 @@ def count_cues(
         text_priors=text_priors,
         copy_correlation=correlation,
     )
-
-
-def _whole_totals(table: pl.DataFrame, whole: CueCounts) -> npt.NDArray[np.int64]:
-    """Return how many training instances of all have each feature of a table."""
-    keys = ["family", "feature"]
-    sums = whole.features.select(*keys, n=pl.sum_horizontal(f"train_{label}" for label in whole.labels))
-    joined = table.select(keys).join(sums, on=keys, how="left", maintain_order="left")
-    return joined["n"].to_numpy().astype(np.int64)
 
 
 def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
@@ -317,7 +288,3 @@ def _shuffled_table(
     return table.select("family", "feature").with_columns(
         pl.Series(f"{name}_{i}", values[:, i]) for name, values in parts.items() for i in range(len(labels))
     )
-
-
-def _summed(tables: list[pl.DataFrame], keys: list[str]) -> pl.DataFrame:
-    return pl.concat(tables).group_by(keys, maintain_order=True).agg(pl.all().sum())

@@ -12,8 +12,8 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.features import _kernels
 from cuecard.features.family import Presence
+from cuecard.stats import _native
 from cuecard.text import STOP_WORDS, Encoded
 from cuecard.wording import only_applies_to, plural
 
@@ -131,14 +131,13 @@ class Overlap:
 
 def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return per instance how many distinct content words of the hypothesis the premise has, of how many."""
-    shared, total = _kernels.shared_content_words(
+    return _native.overlap_counts(
         data.premise.ids,
         data.premise.offsets,
         data.hypothesis.ids,
         data.hypothesis.offsets,
         content_words(data),
     )
-    return shared, total
 
 
 def content_words(data: Encoded) -> npt.NDArray[np.bool_]:

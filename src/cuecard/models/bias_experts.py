@@ -14,6 +14,7 @@ from cuecard.data.splits.holdout import sentence_components
 from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Presence, Words, learned
 from cuecard.features.pair_graph import leakage_features, pair_graph, sentence_codes
+from cuecard.models.examples import by_example
 from cuecard.models.linear.input_features import InputRows, State, feature_blocks, side_by_side
 from cuecard.models.linear.learner import LinearModel
 from cuecard.models.text_model import CONDITIONS, Condition, check_condition
@@ -288,14 +289,6 @@ def expert_log_probabilities(model: LinearModel, features: sparse.csr_matrix, pa
         return np.pad(log_probabilities, ((0, 0), (0, missing)), constant_values=np.log(1e-12))
     each = model.predict_proba(features, groups=part.example_codes)
     return by_example(np.log(np.maximum(each, 1e-12)), part, empty=-np.inf)
-
-
-def by_example(values: Floats, part: Instances, *, empty: float) -> Floats:
-    """Return one value per row as examples × choices."""
-    sizes = np.diff(part.first_rows)
-    matrix = np.full((len(sizes), int(sizes.max(initial=0))), empty)
-    matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = values
-    return matrix
 
 
 def cross_fitted(

@@ -12,7 +12,15 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, Singles
+
+
+def by_example(values: Floats, part: Instances, *, empty: float) -> Floats:
+    """Return one value per row as examples × choices; `empty` for a choice that an example does not have."""
+    sizes = np.diff(part.first_rows)
+    matrix = np.full((len(sizes), int(sizes.max(initial=0))), empty)
+    matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = values
+    return matrix
 
 
 def training_examples(data: Instances, weights: npt.ArrayLike | None = None) -> Examples:
@@ -64,13 +72,12 @@ def accuracy(probabilities: Floats, examples: Examples) -> float:
     )
 
 
-def recorded_epoch(
-    parts: Sequence[tuple[Floats, Examples]],
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    """Return the gold label's probability and whether it is the most likely, for all examples of some parts."""
-    gold = [gold_probabilities(chances, examples) for chances, examples in parts]
-    correct = [answers(chances, examples) == examples.gold for chances, examples in parts]
-    return np.concatenate(gold).astype(np.float32), np.concatenate(correct)
+def validation_figures(probabilities: Floats, examples: Examples) -> tuple[float, float]:
+    """Return accuracy and mean loss; an example whose label the model does not know is wrong and has no loss."""
+    gold = np.maximum(gold_probabilities(probabilities, examples), 1e-30)
+    weights = np.where(examples.gold >= 0, examples.example_weights, 0)
+    loss = float(-(weights * np.log(gold)).sum() / max(weights.sum(), 1e-300))
+    return accuracy(probabilities, examples), loss
 
 
 def answers(probabilities: Floats, examples: Examples) -> Ints:
@@ -106,6 +113,20 @@ class Epoch:
     learning_rate: float | None = None
 
 
+def best_epoch(history: Sequence[Epoch]) -> int:
+    """Return the number of the epoch of the highest validation accuracy, of the lowest loss among equals."""
+    return min(
+        history, key=lambda e: (-(e.validation_accuracy or 0), e.validation_loss or 0, e.number)
+    ).number
+
+
+def no_longer_better(history: Sequence[Epoch], patience: int) -> bool:
+    """Return whether so many epochs in a row were not better on held-out examples that training stops."""
+    if not history or history[-1].validation_accuracy is None:
+        return False
+    return len(history) - best_epoch(history) >= patience
+
+
 @dataclass(frozen=True, eq=False)
 class Dynamics:
     """What was recorded after every epoch, for all examples given to `fit`, in their order.
@@ -119,9 +140,9 @@ class Dynamics:
             for a validation set.
     """
 
-    probability: npt.NDArray[np.float32]
-    correct: npt.NDArray[np.bool_]
-    held_out: npt.NDArray[np.bool_]
+    probability: Singles
+    correct: Bools
+    held_out: Bools
 
     @property
     def confidence(self) -> Floats:

@@ -18,6 +18,7 @@ from cuecard._version import __version__
 from cuecard.cache import cache_folder, cached_arrays, content_key
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError
+from cuecard.models.examples import by_example
 from cuecard.models.recipe import Recipe
 from cuecard.models.saliency import SaliencyMaps, TokenTexts, saliency, token_texts
 from cuecard.models.saved import load_model
@@ -196,10 +197,7 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
     if part.grouped:
         if probabilities.shape != (len(part),):
             raise InputError(_shape_error(model, probabilities, f"{len(part):,} numbers, one per choice"))
-        sizes = np.bincount(part.example_codes, minlength=part.n_examples)
-        matrix = np.zeros((len(sizes), int(sizes.max(initial=0))))
-        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = probabilities
-        return matrix
+        return by_example(probabilities, part, empty=0.0)
     if probabilities.shape != (len(part), len(model.labels_)):
         raise InputError(_shape_error(model, probabilities, f"{len(part):,} × {len(model.labels_)}"))
     columns = {label: i for i, label in enumerate(model.labels_)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from cuecard.data import GROUPED_TASKS, TASKS, Examples, Instances, Task
 from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Dynamics, examples_of
+from cuecard.models.examples import Dynamics, answers, examples_of, gold_probabilities
 from cuecard.models.saved import (
     DESCRIPTION,
     WEIGHTS,
     Arrays,
+    expected,
     read_arrays,
     read_description,
     safe_weights,
@@ -32,7 +33,7 @@ from cuecard.models.text_model import (
     Weighting,
     check_condition,
 )
-from cuecard.stats.arrays import Bools
+from cuecard.stats.arrays import Bools, Floats, Singles
 from cuecard.writing import write_json
 
 
@@ -213,3 +214,49 @@ def held_out_examples(n: int, share: float, seed: int) -> Bools:
     count = min(round(share * n), max(n - 2, 0))
     held[np.random.default_rng([seed, 1]).permutation(n)[:count]] = True
     return held
+
+
+class Recorder:
+    """Records after every epoch how sure a model is of the gold labels of some sets of examples.
+
+    `held_out` says which examples of the first set are not learned from; those of others never are.
+    """
+
+    def __init__(self, sets: Sequence[Examples], held_out: Bools | None = None) -> None:
+        self._sets, self._held_out = sets, held_out
+        self._gold: list[Singles] = []
+        self._correct: list[Bools] = []
+
+    def add(self, probabilities: Iterable[Floats]) -> None:
+        """Record an epoch, given the probabilities of all sets."""
+        pairs = list(zip(probabilities, self._sets, strict=True))
+        if pairs:
+            self._gold.append(
+                np.concatenate([gold_probabilities(*pair) for pair in pairs]).astype(np.float32)
+            )
+            self._correct.append(np.concatenate([answers(*pair) == pair[1].gold for pair in pairs]))
+
+    @property
+    def dynamics(self) -> Dynamics | None:
+        """What was recorded; None if there was nothing to record."""
+        if not self._sets:
+            return None
+        first, *others = (len(examples) for examples in self._sets)
+        held = np.zeros(first, np.bool_) if self._held_out is None else self._held_out
+        held = np.concatenate([held, np.ones(sum(others), np.bool_)])
+        gold = np.array(self._gold, dtype=np.float32).reshape(-1, len(held))
+        return Dynamics(gold, np.array(self._correct, dtype=np.bool_).reshape(-1, len(held)), held)
+
+    def arrays(self) -> Arrays:
+        """Return what was recorded, by name."""
+        dynamics = self.dynamics
+        if dynamics is None:
+            return {}
+        return {"dynamics.probability": dynamics.probability, "dynamics.correct": dynamics.correct}
+
+    def restore(self, arrays: Arrays, epochs: int) -> None:
+        """Take what `arrays` returned after some epochs."""
+        if self._sets:
+            shape = epochs, sum(len(examples) for examples in self._sets)
+            self._gold = list(expected(arrays, "dynamics.probability", np.float32, *shape))
+            self._correct = list(expected(arrays, "dynamics.correct", np.bool_, *shape))

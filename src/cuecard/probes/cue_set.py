@@ -12,12 +12,12 @@ from scipy import sparse
 
 from cuecard.analysis import Skip
 from cuecard.audits import Cues
-from cuecard.audits.cues.naming import named_feature
 from cuecard.audits.cues.statistics import POINTS_TO, cue_tables
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import UsageError
 from cuecard.features import Family, Lengths, Positions, Presence, Words, count_cues
+from cuecard.features.cue_names import named_feature
 from cuecard.features.family import learned
 from cuecard.probes.cue_members import (
     Membership,

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
 from cuecard.audits import PartialInput
-from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
+from cuecard.audits.partial_input.leak_scores import SOLVED, easy_examples, solvers_of
 from cuecard.data import Instances
 from cuecard.probes.examples import check_test, share_interval, shared_texts, versus, widened_within
 from cuecard.probes.model_views import hard_subset_view

@@ -14,11 +14,11 @@ from scipy.special import logsumexp
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, interval
 from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.partial_input.baselines.battery import Battery
-from cuecard.audits.partial_input.baselines.guessing import Guesses
-from cuecard.audits.partial_input.given_away import given_away
+from cuecard.audits.partial_input.guesses import Guesses
+from cuecard.audits.partial_input.leak_scores import given_away
+from cuecard.audits.partial_input.rules import Battery
 from cuecard.audits.slices.hits import slice_test
-from cuecard.audits.slices.rules import answer_rules
+from cuecard.audits.slices.scoring import answer_rules
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test

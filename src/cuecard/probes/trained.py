@@ -13,21 +13,21 @@ from pathlib import Path
 import numpy as np
 
 from cuecard._version import __version__
-from cuecard.audits.partial_input.baselines.conditions import conditions, rows_of
+from cuecard.audits.partial_input.rules import conditions, rows_of
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, LinearModel
 from cuecard.models.fitted import answer_probabilities, fitted_probabilities
-from cuecard.models.linear import _kernels
-from cuecard.models.linear.ngram_features import ngram_features
+from cuecard.models.linear.ngram_features import hash_rows
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.saved import DESCRIPTION, load_model
 from cuecard.models.text_model import CONDITIONS, Condition, Watch
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Singles
 
 #: Name → the names of the input that the learner may look at, by task.
@@ -107,9 +107,9 @@ def _key(data: Instances, name: str, strength: float, tokens: str | None, seed: 
     digest.update(repr(parts).encode())
     # Without its sources the package is known by its version only.
     with suppress(OSError):
-        for part in (LinearModel, ngram_features, conditions):
+        for part in (LinearModel, hash_rows, conditions):
             digest.update(getsource(sys.modules[part.__module__]).encode())
-        digest.update(getsource(_kernels).encode())
+    digest.update(Path(_native.__file__).read_bytes())
     return digest.hexdigest()
 
 

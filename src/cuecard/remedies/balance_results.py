@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind
+from cuecard.analysis import Finding, Measure, MeasureKind, Row
 from cuecard.features.cue_names import spoken_cue
 from cuecard.remedies.balance_problem import Balanced, BalanceProblem, chance_err_of_ngrams, random_ngrams
 from cuecard.remedies.reaudits import Reaudit
@@ -38,7 +38,7 @@ KINDS = (SIZE, LARGEST, CONSTRAINED, ERROR, SIGNIFICANT, STRONG, HELD_OUT)
 WHEN = ("before", "after")
 
 
-def lexical_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def lexical_measures(summary: Row) -> list[Measure]:
     """Return what the weights cost, and what they leave of the features and of the cues."""
     n = summary["examples"]
     measures = [
@@ -92,7 +92,7 @@ def held_out_table(held_out: HeldOut) -> pl.DataFrame:
     return pl.DataFrame({"ridge": held_out.ridges, "err": held_out.err, "ess": held_out.ess})
 
 
-def held_out_summary(held_out: HeldOut, ridge: float) -> dict[str, Any]:
+def held_out_summary(held_out: HeldOut, ridge: float) -> Row:
     """Return what weights of this ridge do for held-out examples, beside the best ridge and what sampling leaves."""
     return {
         "err": held_out.at(ridge),
@@ -104,7 +104,7 @@ def held_out_summary(held_out: HeldOut, ridge: float) -> dict[str, Any]:
     }
 
 
-def held_out_finding(summary: dict[str, Any], *, chosen: bool) -> Finding:
+def held_out_finding(summary: Row, *, chosen: bool) -> Finding:
     """Return how far label shares are off on examples that the weights were not made from."""
     text = (
         "Weights fitted on one half of the examples and applied to the other half change the mean distance of its "
@@ -119,10 +119,8 @@ def held_out_finding(summary: dict[str, Any], *, chosen: bool) -> Finding:
             f"size of {percent(summary['best_ess'])}: exact balance overfits the noise in its own examples (--ridge cv "
             "prevents this)."
         )
-    return Finding(
-        "lexical_weights", "info", "Balance on held-out examples", text, value=summary["err"], chance=summary["floor"],
-        unit="points", key="held-out",
-    )  # fmt: skip
+    title, chance = "Balance on held-out examples", summary["floor"]
+    return Finding(NAME, "info", title, text, summary["err"], chance=chance, unit="points", key="held-out")
 
 
 def _points(share: float) -> str:
@@ -224,75 +222,58 @@ _REASONS = {
 }
 
 
-def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
+def lexical_findings(summary: Row) -> list[Finding]:
     """Return what the weights do and what they cost, as plain sentences."""
-    errors = summary["err"]
-    balanced = errors["constrained"]
-    findings = [
-        Finding(
-            "lexical_weights",
-            "info",
-            f"Weights {'balance' if balanced['after'] < BALANCED else 'partly balance'} "
-            f"{plural(summary['constrained'], 'feature')}",
-            f"The mean distance of the label shares of {plural(summary['constrained'], 'feature')} from the target is "
-            f"{gap(balanced['before'])} with equal weights and {gap(balanced['after'])} with these weights. The "
-            f"effective sample size is {percent(summary['ess'])} of {plural(summary['examples'], 'example')}; the "
-            f"largest weight is {summary['max_weight']:.1f} times the mean.",
-            value=summary["ess"],
-            n=summary["examples"],
-            key="balance",
+    findings = [_balance_finding(summary)]
+    if left := summary["features"] - summary["constrained"]:
+        text = (
+            f"{plural(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} with "
+            "some label; weights cannot change that."
         )
-    ]
-    left = summary["features"] - summary["constrained"]
-    if left:
-        findings.append(
-            Finding(
-                "lexical_weights",
-                "info",
-                "Some features cannot be balanced by weights",
-                f"{plural(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
-                "with some label; weights cannot change that.",
-                key="absent-labels",
-            )
-        )
+        title = "Some features cannot be balanced by weights"
+        findings.append(Finding(NAME, "info", title, text, key="absent-labels"))
     if summary["off_target"]:
         why = [f"{plural(n, 'feature')}: {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
-        advice = (
-            " Balance fewer features with a higher --min-count."
-            if "softened" in summary["off_target"]
-            else ""
-        )
-        findings.append(
-            Finding(
-                "lexical_weights",
-                "low" if advice else "info",
-                "Some features are not exactly balanced",
-                f"{'; '.join(why)}. The table of features that stay unbalanced shows the distance of each.{advice}",
-                key="off-target",
-            )
-        )
-    findings += _held_out(errors)
-    cues = summary["cues"]
-    if cues is not None:
-        before, after = cues["before"], cues["after"]
-        findings.append(
-            Finding(
-                "lexical_weights",
-                "info",
-                "The cue audit after reweighting",
-                f"None of {plural(before['features'], 'feature')} is significantly associated with a label, neither "
-                f"with equal weights nor with these weights."
-                if not before["significant"] + after["significant"]
-                else f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly "
-                f"associated with a label with equal weights, and {after['significant']:,} with these weights. For "
-                f"{before['strong']:,} and {after['strong']:,} of them, the label share differs from chance by 10 "
-                f"points or more (95 % CI).{cues.get('counted', '')}",
-                value=float(after["significant"]),
-                unit="count",
-                key="cues",
-            )
-        )
+        softened = "softened" in summary["off_target"]
+        advice = " Balance fewer features with a higher --min-count." if softened else ""
+        text = f"{'; '.join(why)}. The table of features that stay unbalanced shows the distance of each.{advice}"
+        title = "Some features are not exactly balanced"
+        findings.append(Finding(NAME, "low" if softened else "info", title, text, key="off-target"))
+    findings += _held_out(summary["err"])
+    if summary["cues"] is not None:
+        findings.append(_cues_finding(summary["cues"]))
     return findings
+
+
+def _balance_finding(summary: Row) -> Finding:
+    balanced, features = summary["err"]["constrained"], plural(summary["constrained"], "feature")
+    text = (
+        f"The mean distance of the label shares of {features} from the target is {gap(balanced['before'])} with equal "
+        f"weights and {gap(balanced['after'])} with these weights. The effective sample size is "
+        f"{percent(summary['ess'])} of {plural(summary['examples'], 'example')}; the largest weight is "
+        f"{summary['max_weight']:.1f} times the mean."
+    )
+    title = f"Weights {'balance' if balanced['after'] < BALANCED else 'partly balance'} {features}"
+    return Finding(NAME, "info", title, text, summary["ess"], n=summary["examples"], key="balance")
+
+
+def _cues_finding(cues: Row) -> Finding:
+    before, after = cues["before"], cues["after"]
+    text = (
+        f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly associated with a "
+        f"label with equal weights, and {after['significant']:,} with these weights. For {before['strong']:,} and "
+        f"{after['strong']:,} of them, the label share differs from chance by 10 points or more (95 % CI)."
+        f"{cues.get('counted', '')}"
+    )
+    if not before["significant"] + after["significant"]:
+        text = (
+            f"None of {plural(before['features'], 'feature')} is significantly associated with a label, neither with "
+            f"equal weights nor with these weights."
+        )
+    significant = float(after["significant"])
+    return Finding(
+        NAME, "info", "The cue audit after reweighting", text, significant, unit="count", key="cues"
+    )
 
 
 def otherwise_counted(scope: str, tokens: str, language: str) -> str:
@@ -317,7 +298,7 @@ def gap(share: float | None) -> str:
     return f"{value:.1f} points" if value >= 0.05 else "less than 0.05 points"
 
 
-def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
+def _held_out(errors: Mapping[str, Row]) -> list[Finding]:
     """Return a sentence for each kind of n-gram that is farther off than before and than sampling explains."""
     worse = [
         (name.removeprefix("random_"), part)
@@ -326,22 +307,18 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
         and part["chance_after"] is not None
         and part["after"] > max(part["before"], part["chance_after"]) + BALANCED
     ]
-    return [
-        Finding(
-            "lexical_weights",
-            "low",
-            f"Balance of {name} gets worse",
+    findings = []
+    for name, part in worse:
+        text = (
             f"The mean distance of {plural(part['features'], 'random ' + name[:-1])} (not balanced) from the target is "
             f"{gap(part['before'])} with equal weights and {gap(part['after'])} with these weights; "
             f"{gap(part['chance_after'])} is expected from sampling. Longer features still predict the label. "
-            f"Balance them with a higher --ngrams, or use --ridge.",
-            value=part["after"],
-            chance=part["chance_after"],
-            unit="points",
-            key=name,
+            f"Balance them with a higher --ngrams, or use --ridge."
         )
-        for name, part in worse
-    ]
+        title, chance = f"Balance of {name} gets worse", part["chance_after"]
+        distance = Finding(NAME, "low", title, text, part["after"], chance=chance, unit="points", key=name)
+        findings.append(distance)
+    return findings
 
 
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
@@ -383,7 +360,7 @@ def lexical_summary(
         "scope": encoded.scope,
         "cues": None
         if again is None
-        else again.summary
+        else dict(again.summary)
         | {"counted": otherwise_counted(encoded.scope, encoded.tokeniser, encoded.language)},
     }
     if isinstance(solution, BalancedWeights):
@@ -399,9 +376,9 @@ def lexical_summary(
     return summary
 
 
-def _judged(name: str, part: BalanceProblem, weights: Floats, target: Floats, seed: int) -> dict[str, Any]:
+def _judged(name: str, part: BalanceProblem, weights: Floats, target: Floats, seed: int) -> Row:
     """Return the distance of some features from the target, and what sampling explains of it."""
-    judged: dict[str, Any] = {"features": part.features.height}
+    judged: dict[str, object] = {"features": part.features.height}
     by_weights = {"before": np.ones(len(weights)), "after": weights}
     judged |= {when: part.err(own, target) for when, own in by_weights.items()}
     for when, own in by_weights.items():

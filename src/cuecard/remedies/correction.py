@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
+from cuecard.analysis import Row
 from cuecard.audits import Cues
-from cuecard.audits.partial_input.learned.folds import make_folds
+from cuecard.audits.partial_input.folds import make_folds
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Words
 from cuecard.models.bias_experts import (
     BiasExpert,
-    by_example,
     cross_fitted,
     expert_log_probabilities,
     fit_expert,
 )
+from cuecard.models.examples import by_example
 from cuecard.models.fitted import prediction_table
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.probes.cue_members import presence_of
@@ -156,7 +157,7 @@ class Corrected:
     """
 
     predictions: pl.DataFrame
-    metrics: Mapping[str, Any]
+    metrics: Row
     probabilities: Floats = field(repr=False)
 
 
@@ -397,7 +398,7 @@ def gap_of(data: Instances, predictions: Predictions, per_label: int = 50) -> di
         return None
 
 
-def cost_sentence(metrics: Mapping[str, Any]) -> str:
+def cost_sentence(metrics: Row) -> str:
     """Return in a sentence what the correction gained and what it cost."""
     before, after = metrics["before"], metrics["after"]
     change = 100 * (after["accuracy"] - before["accuracy"])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, MeasureKind, Result
+from cuecard.analysis import About, MeasureKind, Result, Row
 from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
@@ -54,7 +53,7 @@ from cuecard.text.annotate import Backend
 FOLLOWED = "cues"
 
 
-def options_like_cues(chosen: Mapping[str, Any]) -> dict[str, Any]:
+def options_like_cues(chosen: Row) -> Row:
     """Return options under which the weights balance what a cue audit with these parameters finds significant."""
     families = chosen.get("features")
     options = {

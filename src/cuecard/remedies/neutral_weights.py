@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Row, Severity, Skip, interval
 from cuecard.audits.pair_graph.scores import trial
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits
 from cuecard.remedies.views import neutral_weights_view
+from cuecard.stats.arrays import Bools, Codes, Ints
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 from cuecard.wording import percent, plural
@@ -29,21 +28,14 @@ LEAKAGE = MeasureKind("leakage.{when}", "pair-graph accuracy, {when}", "share", 
 KINDS = (SIZE, LARGEST, LEAKAGE)
 
 
-def neutral_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def neutral_measures(summary: Row) -> list[Measure]:
     """Return what the weights cost, and how well the pair graph predicts the label without and with them."""
     n = summary["examples"]
     return [
         SIZE.of(NAME, summary["effective_share"], n=n),
         LARGEST.of(NAME, summary["largest"], n=n),
         *(
-            LEAKAGE.of(
-                NAME,
-                part["accuracy"],
-                low=part["low"],
-                high=part["high"],
-                chance=summary["majority"][when],
-                when=when,
-            )
+            LEAKAGE.of(NAME, **interval(part, "accuracy"), chance=summary["majority"][when], when=when)
             for when, part in summary["leakage_accuracy"].items()
         ),
     ]
@@ -71,8 +63,8 @@ class NeutralWeights:
 
     name: ClassVar[str] = "neutral_weights"
     title: ClassVar[str] = "Leakage-neutral weights"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     view = staticmethod(neutral_weights_view)
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"
     measured = staticmethod(neutral_measures)
@@ -114,7 +106,7 @@ class NeutralWeights:
         shares = np.bincount(labels, weights=weights) / weights.sum()
         before = weighted_share(credits, np.ones(len(credits)))
         after = weighted_share(credits, weights)
-        summary: dict[str, Any] = {
+        summary: dict[str, object] = {
             "examples": len(data),
             "effective_sample_size": effective,
             "effective_share": effective / len(data),
@@ -148,7 +140,7 @@ class NeutralWeights:
             findings += audited.findings(self.name)
         return Result(summary, tables, findings, examples, neutral_measures(summary))
 
-    def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, LeakageNeutralWeights]:
+    def _by_split(self, data: Instances, features: Ints) -> dict[str, LeakageNeutralWeights]:
         """Return the weights of every split from its own labels, so that train knows nothing of test's.
 
         A split that is not train and has one label only, so that nothing can be balanced, is left out.
@@ -164,7 +156,7 @@ class NeutralWeights:
             raise Skip("no split has two labels")
         return by_split
 
-    def _made(self, labels: npt.NDArray[Any], features: npt.NDArray[Any]) -> LeakageNeutralWeights:
+    def _made(self, labels: Codes, features: Ints) -> LeakageNeutralWeights:
         """Return the weights of rows with these labels and leakage features."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said in the summary and the finding instead
@@ -198,7 +190,7 @@ def _of_split(weighting: LeakageNeutralWeights) -> dict[str, float]:
     }
 
 
-def _rows_of(data: Instances, split: str | None) -> npt.NDArray[np.bool_]:
+def _rows_of(data: Instances, split: str | None) -> Bools:
     """Return which rows are of a split; all rows for None."""
     if split is None:
         return np.ones(len(data), dtype=np.bool_)
@@ -209,7 +201,7 @@ def _described(score: WeightedShare) -> dict[str, float]:
     return {"accuracy": score.share, "low": score.low, "high": score.high}
 
 
-def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShare) -> Finding:
+def _finding(summary: Row, before: WeightedShare, after: WeightedShare) -> Finding:
     majority, few = summary["majority"]["weighted"], summary["effective_share"] < LOW_SHARE
     remains = after.low > majority
     text = (
@@ -242,7 +234,6 @@ def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShar
         title += " only in part"
     elif few:
         title += ", with a small effective sample size"
-    return Finding(
-        "neutral_weights", "medium" if remains or few else "info", title, text, after.share, after.low, after.high,
-        majority, after.n, key="balance",
-    )  # fmt: skip
+    severity: Severity = "medium" if remains or few else "info"
+    share = interval(vars(after), "share") | {"chance": majority, "n": after.n}
+    return Finding(NAME, severity, title, text, **share, key="balance")

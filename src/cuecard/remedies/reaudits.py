@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, Skip
+from cuecard.analysis import Finding, Measure, Row, Skip
 from cuecard.audits import AUDITS, Cues
 from cuecard.audits.cues.findings import NOTABLE_GAIN, adjusted_gain
 from cuecard.audits.cues.statistics import CueTables, cue_tables
@@ -29,13 +28,13 @@ from cuecard.wording import percent
 class Reaudit:
     """Cues before and after: how many in all, and one row per feature that was significant in either."""
 
-    summary: dict[str, Any]
+    summary: Row
     table: pl.DataFrame
 
 
 def reaudit(
     encoded: Encoded,
-    weights: npt.NDArray[np.float64],
+    weights: Floats,
     features: Sequence[str],
     regex: tuple[tuple[str, str], ...],
 ) -> Reaudit:
@@ -59,7 +58,7 @@ def reaudit(
     )
 
 
-def _tally(tables: CueTables, counts: CueCounts, relational: Sequence[str]) -> dict[str, Any]:
+def _tally(tables: CueTables, counts: CueCounts, relational: Sequence[str]) -> Row:
     """Return how many features there are, are significant, and are strong, as an audit of one split counts them."""
     prior = dict(zip(counts.labels, tables.prior.tolist(), strict=True))
     significant = tables.cues.filter("significant")
@@ -202,7 +201,7 @@ WEIGHT = "cuecard_weight"
 #: Differences and p-values say again what the shares and scores beside them say.
 LEFT_OUT = frozenset({"points", "p"})
 #: What an audit draws or tries besides its measures, and that a comparison can do without.
-QUICK: dict[str, Any] = {"map": "none", "sweep": False, "learning_curve": False}
+QUICK: dict[str, str | bool] = {"map": "none", "sweep": False, "learning_curve": False}
 SCHEMA = {
     "audit": pl.String,
     "measure": pl.String,
@@ -244,7 +243,7 @@ def chosen_audits(names: Sequence[str]) -> tuple[str, ...]:
 
 def audits_before_and_after(
     train: Instances,
-    weights: npt.NDArray[np.float64],
+    weights: Floats,
     names: Sequence[str],
     *,
     remake: Remake | None = None,
@@ -257,7 +256,7 @@ def audits_before_and_after(
     labels say nothing, `shuffles` times (see `refitted_null`). Without it, the weights are taken as made from other
     rows. `options` go to every audit that has a parameter of that name.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     skipped: dict[str, str] = {}
     for name in names:
         kind: Any = AUDITS.get(name)
@@ -295,7 +294,7 @@ def audits_before_and_after(
     return WeightedAudits(pl.DataFrame(rows, schema=SCHEMA), skipped)
 
 
-def _measures(audit: Any, train: Instances, weights: npt.NDArray[np.float64]) -> Sequence[Measure]:
+def _measures(audit: Any, train: Instances, weights: Floats) -> Sequence[Measure]:
     """Return the measures of an audit under weights of the examples."""
     measures: Sequence[Measure] = audit.run(
         train.with_columns(**{WEIGHT: pl.Series(weights[train.example_codes])})
@@ -313,7 +312,7 @@ def _numbers(measure: Measure, when: str) -> dict[str, float | None]:
     return {f"{what}{when}": getattr(measure, what) for what in ("value", "low", "high", "chance")}
 
 
-def _telling(row: Mapping[str, Any]) -> bool:
+def _telling(row: Row) -> bool:
     """Return whether a shortcut was above chance, or is off what its weights lead to without a leak."""
     needed = ("low_before", "chance_before", "low_after", "high_after", "chance_after")
     if row["unit"] != "share" or row["worse"] != "higher" or any(row[name] is None for name in needed):
@@ -324,7 +323,7 @@ def _telling(row: Mapping[str, Any]) -> bool:
     return bool(above or not row["low_after"] <= row["chance_after"] <= row["high_after"])
 
 
-def _finding(section: str, row: Mapping[str, Any]) -> Finding:
+def _finding(section: str, row: Row) -> Finding:
     label = row["label"]
     text = (
         f"{label[0].upper()}{label[1:]} is {percent(row['value_before'])} with equal weights (chance "
@@ -343,14 +342,6 @@ def _finding(section: str, row: Mapping[str, Any]) -> Finding:
             " Weights that balance a dataset exactly can reduce it below chance: what predicts the label in some folds "
             "predicts the opposite in the others."
         )
-    return Finding(
-        section,
-        "info",
-        f"{label[0].upper()}{label[1:]} after reweighting",
-        text,
-        row["value_after"],
-        row["low_after"],
-        row["high_after"],
-        row["chance_after"],
-        key=row["measure"],
-    )
+    title = f"{label[0].upper()}{label[1:]} after reweighting"
+    after = {name: row[f"{name}_after"] for name in ("value", "low", "high", "chance")}
+    return Finding(section, "info", title, text, **after, key=row["measure"])

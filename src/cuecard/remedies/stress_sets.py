@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
+from cuecard.audits.partial_input.leak_scores import SOLVED, easy_examples, solvers_of
 from cuecard.data import COLUMNS, Instances
 from cuecard.data.files.formats import WRITTEN, Format, format_of
 from cuecard.data.loading import LoadedRows

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.partial_input.baselines.judging import measured
-from cuecard.audits.partial_input.learned.learner_pair import guesses_from
+from cuecard.audits.partial_input.judging import measured
+from cuecard.audits.partial_input.learner_pair import guesses_from
 from cuecard.data import Examples, Instances, Source
 from cuecard.data.files.weight_files import weights_from_file
 from cuecard.data.splits.subsets import train_subset

@@ -1,11 +1,12 @@
 """Types of the compiled loops; what each does is said beside its source in `native/`."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Signs = npt.NDArray[np.int8]
@@ -14,6 +15,7 @@ Letters = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint16]
 Masks = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.integer[Any]]
 
 # native/tails.pxi
 def binomial_log_tails(k: Floats, n: Floats, p: Floats, less: Floats, greater: Floats) -> None: ...
@@ -131,3 +133,225 @@ def named_things(
 
 # native/scores.pxi
 def relative_logs(table: Floats, shares: Floats, smallest: float, out: Floats) -> None: ...
+
+# native/units.pxi
+def repeated_sums(
+    ids: Ids, offsets: Ints, order: Ints, bounds: Ints, weights: Floats, n_types: int, n_bins: int
+) -> tuple[Ints, Floats, Ints, Floats, Ints, Floats]: ...
+def saddle_points(
+    sums: Floats, values: Floats, shares: Floats, scales: Floats, counts: Ints, r: Floats, u: Floats
+) -> None: ...
+def add_by_column(
+    indptr: Ints, indices: Codes, values: Floats, x: Floats, out: Floats, squared: bool
+) -> None: ...
+
+# native/forest.pxi
+def poisson_numbers(means: Ints, seed: int) -> Ints: ...
+def forest(
+    values: Floats,
+    ranks: Ints,
+    cells: Ids,
+    counts: Ints,
+    rests: Floats,
+    n_labels: int,
+    held: Ints,
+    trees: int,
+    depth: int,
+    tried: int,
+    seed: int,
+) -> Floats: ...
+
+# native/linear.pxi
+def hash_words(data: Bytes, offsets: Ints) -> Ints: ...
+def hash_ngrams(
+    ids: Ids,
+    offsets: Ints,
+    keys: Ints,
+    longest: int,
+    salt: int,
+    mask: int,
+    seen: Ids,
+    out: Ids,
+    starts: Ints,
+    used: Ints,
+) -> None: ...
+def hash_shared(
+    premise: Ids,
+    premise_offsets: Ints,
+    hypothesis: Ids,
+    offsets: Ints,
+    keys: Ints,
+    salt: int,
+    mask: int,
+    stamp: Ints,
+    out: Ids,
+    starts: Ints,
+    used: Ints,
+) -> None: ...
+def overlap_counts(
+    premise: Ids, premise_offsets: Ints, hypothesis: Ids, offsets: Ints, counted: Bytes
+) -> tuple[Ints, Ints]: ...
+def compact_rows(
+    slots: Ids, starts: Ints, used: Ints, column: Ids, idf: Floats, indptr: Ints, indices: Ids, values: Floats
+) -> int: ...
+def add_margins(
+    indptr: Ints,
+    indices: Ids,
+    values: Floats,
+    share: float,
+    rows: Ints,
+    place: Ids,
+    weights: Floats,
+    margins: Floats,
+) -> None: ...
+def multinomial_epoch(
+    indptr: Ints,
+    indices: Ids,
+    values: Floats,
+    squares: Floats,
+    weight: Floats,
+    order: Ints,
+    penalty: float,
+    w: Floats,
+    bias: Floats,
+    dual: Floats,
+) -> float: ...
+def within_epoch(
+    indptr: Ints,
+    indices: Ids,
+    values: Floats,
+    first_row: Ints,
+    weight: Floats,
+    order: Ints,
+    penalty: float,
+    w: Floats,
+    dual: Floats,
+    scratch: Floats,
+) -> float: ...
+
+# native/ngram_model.pxi
+def learn_labels(
+    indptr: Ints,
+    indices: Ids,
+    values: Singles,
+    gold: Ints,
+    weight: Singles,
+    order: Ints,
+    rate: float,
+    decay: float,
+    vectors: Singles,
+    output: Singles,
+    bias: Singles,
+    offset: Singles,
+    target: Singles,
+    groups: Ints,
+    aside: Singles,
+    pace: float,
+) -> float: ...
+def learn_choices(
+    indptr: Ints,
+    indices: Ids,
+    values: Singles,
+    starts: Ints,
+    gold: Ints,
+    weight: Singles,
+    order: Ints,
+    rate: float,
+    decay: float,
+    vectors: Singles,
+    output: Singles,
+    offset: Singles,
+    target: Singles,
+    groups: Ints,
+    aside: Singles,
+    pace: float,
+) -> float: ...
+def add_ngrams(
+    indptr: Ints,
+    indices: Ids,
+    values: Floats,
+    ids: Ids,
+    offsets: Ints,
+    keys: Ints,
+    longest: int,
+    mask: int,
+    column: Ids,
+    scratch: Floats,
+    squares: Floats,
+) -> None: ...
+def add_shared(
+    indptr: Ints,
+    indices: Ids,
+    values: Floats,
+    premise: Ids,
+    premise_offsets: Ints,
+    hypothesis: Ids,
+    offsets: Ints,
+    keys: Ints,
+    mask: int,
+    column: Ids,
+    scratch: Floats,
+    stamp: Ints,
+    premise_squares: Floats,
+    hypothesis_squares: Floats,
+) -> None: ...
+def cbow_epoch(
+    ids: Ids,
+    offsets: Ints,
+    order: Ints,
+    keep: Singles,
+    negatives: Ids,
+    window: int,
+    n_negatives: int,
+    first_rate: float,
+    last_rate: float,
+    seed: int,
+    vectors: Singles,
+    contexts: Singles,
+) -> None: ...
+
+# native/graph.pxi
+def two_step(
+    indptr: Ints, neighbours: Ids, entries: Floats, edge_at: Ids, n_edges: int, degrees: Ints
+) -> tuple[Floats, Floats, Floats, Floats]: ...
+def three_step(
+    indptr: Ints, neighbours: Ids, entries: Floats, edge_at: Ids, n_edges: int, heavy_size: int
+) -> Floats: ...
+def skip_gram(
+    indptr: Ints,
+    neighbours: Ids,
+    vectors: Singles,
+    noise: Floats,
+    walks: int,
+    length: int,
+    window: int,
+    negatives: int,
+    seed: int,
+) -> None: ...
+def prune_pairs(first: Codes, second: Codes, looped: Bytes, degree: Codes, kept: Bytes) -> int: ...
+def add_walks(
+    more: Codes,
+    fewer: Codes,
+    begins: Codes,
+    columns: Codes,
+    entries: Codes,
+    other_begins: Codes,
+    other_columns: Codes,
+    other_entries: Codes,
+    mark: Ints,
+    walks: Ints,
+) -> None: ...
+def bleu_counts(ids: Ids, offsets: Ints, reference_ids: Ids, reference_offsets: Ints) -> Floats: ...
+
+# native/map.pxi
+def neighbour_shares(distances: Floats, perplexity: float) -> Floats: ...
+def descend(
+    places: Singles,
+    starts: Ints,
+    columns: Ints,
+    joint: Singles,
+    steps: int,
+    early: int,
+    exaggeration: float,
+    rate: float,
+) -> None: ...

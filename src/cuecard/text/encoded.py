@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -13,10 +14,11 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.memo import Memo
 from cuecard.data.parallel import running_total
+from cuecard.data.space import MEMORY, Space
 from cuecard.text.annotate import Annotations, Backend, get_annotator
 from cuecard.text.language import guess_language, suggested_tokeniser
 from cuecard.text.tokenisers import tokenise
-from cuecard.text.tokens import NGrams, Tokens, ngrams
+from cuecard.text.tokens import NGrams, Tokens, frequent_ngrams, ngrams, one_vocabulary
 
 Scope = Literal["hypothesis", "premise", "both"]
 Side = Literal["premise", "hypothesis"]
@@ -24,6 +26,8 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 #: N-grams take as much room as the tokens: this many lengths are kept.
 MOST_NGRAMS = 2
+#: Of more tokens than this, n-grams that are too rare to be tested are not numbered.
+MANY_TOKENS = 1 << 23
 #: A part with a smaller share of the rows does not make the whole dataset be tokenised for it.
 SMALL_PART = 0.5
 
@@ -41,6 +45,7 @@ class Encoded:
     annotator: Backend = "auto"
     kept: Memo = field(default_factory=lambda: Memo(MOST_NGRAMS), repr=False)
     """The n-grams numbered last, by scope and length."""
+    at_least: int = 1
 
     @property
     def vocabulary(self) -> pl.Series:
@@ -71,13 +76,31 @@ class Encoded:
         return self.instances.derived(key, lambda: annotator.annotate(texts, default))
 
     def ngrams(self, n: int) -> NGrams:
-        """Return the runs of n tokens a feature looks at, numbered once; none crosses from premise to hypothesis."""
-        return self.kept.get((self.scope, n), lambda: self._ngrams(n))
+        """Return the runs of n tokens a feature looks at, numbered once; none crosses from premise to hypothesis.
+
+        Where tokens are many, runs that occur fewer than `at_least` times are left out.
+        """
+        return self.kept.get((self.scope, n, self.at_least), lambda: self._ngrams(n))
+
+    def chunks(self) -> Iterator[Encoded]:
+        """Yield these instances chunk by chunk, as if it alone had been tokenised; itself in memory."""
+        if self.instances.space.folder is None:
+            yield self
+            return
+        for rows in self.instances.chunks():
+            chunk, numbers = self.instances.chunk(rows), np.arange(rows.start, rows.stop)
+            texts = encoded_texts(self.instances, self.tokeniser).rows(numbers)
+            chunk.derived(("tokens", self.tokeniser), lambda texts=texts: texts)  # type: ignore[misc]
+            own = {"instances": chunk, "premise": texts.premise, "hypothesis": texts.hypothesis}
+            yield replace(self, **own, kept=texts.kept)
 
     def _ngrams(self, length: int) -> NGrams:
         if self.scope != "both":
-            return ngrams(self.scoped, length)
-        stacked = ngrams(_stacked(self.premise, self.hypothesis), length)
+            texts = self.scoped
+            if self.at_least > 1 and len(texts.ids) > MANY_TOKENS:
+                return frequent_ngrams(texts, length, self.at_least, self.instances.space)
+            return ngrams(texts, length)
+        stacked = ngrams(encoded_texts(self.instances, self.tokeniser).both, length)
         ids, n = stacked.ids, len(self.premise)
         paired = _paired(ids, stacked.offsets[: n + 1], ids, stacked.offsets[n:])
         return NGrams(*paired, stacked.members, stacked.words)
@@ -117,22 +140,35 @@ def language_of(instances: Instances) -> str:
 class EncodedTexts:
     """The tokens of premises and hypotheses over one vocabulary, in order of first occurrence, premises first."""
 
-    premise: Tokens
-    hypothesis: Tokens
+    #: All premises, then all hypotheses.
+    both: Tokens
     kept: Memo = field(default_factory=lambda: Memo(MOST_NGRAMS))
+
+    @cached_property
+    def premise(self) -> Tokens:
+        """The tokens of the premises."""
+        return self.both.rows(0, len(self.both) // 2)
+
+    @cached_property
+    def hypothesis(self) -> Tokens:
+        """The tokens of the hypotheses."""
+        return self.both.rows(len(self.both) // 2, len(self.both))
 
     def side(self, name: Side) -> Tokens:
         """Return the tokens of one side."""
         return self.premise if name == "premise" else self.hypothesis
 
-    def stacked(self) -> Tokens:
-        """Return all premises, then all hypotheses."""
-        return _stacked(self.premise, self.hypothesis)
-
-    def rows(self, numbers: npt.NDArray[np.int64]) -> EncodedTexts:
+    def rows(self, numbers: npt.NDArray[np.int64], space: Space = MEMORY) -> EncodedTexts:
         """Return some rows, to the last number as if they alone had been tokenised."""
+        parts = (
+            side.gather(numbers[some]).renumbered()
+            for side in (self.premise, self.hypothesis)
+            for some in space.ranges(len(numbers))
+        )
+        if space.folder is not None:
+            return EncodedTexts(one_vocabulary(parts, space))
         n = len(self.premise)
-        return _halves(self.stacked().gather(np.concatenate([numbers, n + numbers])).renumbered())
+        return EncodedTexts(self.both.gather(np.concatenate([numbers, n + numbers])).renumbered())
 
 
 def encoded_texts(instances: Instances, tokens: str, *, threads: int | None = None) -> EncodedTexts:
@@ -141,30 +177,25 @@ def encoded_texts(instances: Instances, tokens: str, *, threads: int | None = No
     A small part of a dataset that has not been tokenised is tokenised alone.
     """
     whole, numbers, key = instances.whole, instances.row_numbers, ("tokens", tokens)
+    space = instances.space
 
     def make() -> EncodedTexts:
         if numbers is None and whole is not instances:
             return encoded_texts(whole, tokens, threads=threads)
         if numbers is not None and (whole.has_derived(key) or len(numbers) > len(whole) * SMALL_PART):
-            return encoded_texts(whole, tokens, threads=threads).rows(numbers)
+            return encoded_texts(whole, tokens, threads=threads).rows(numbers, space)
         columns = [instances.table[side].alias("text") for side in ("premise", "hypothesis")]
-        return _halves(tokenise(pl.concat(columns), tokens, threads=threads))
+        if space.folder is None:
+            return EncodedTexts(tokenise(pl.concat(columns), tokens, threads=threads))
+        chunks = (
+            tokenise(texts[rows], tokens, threads=threads)
+            for texts in columns
+            for rows in space.ranges(len(instances))
+        )
+        with space.shown("Tokens"):
+            return EncodedTexts(one_vocabulary(chunks, space))
 
     return instances.derived(key, make)
-
-
-def _halves(both: Tokens) -> EncodedTexts:
-    n = len(both) // 2
-    return EncodedTexts(both.rows(0, n), both.rows(n, 2 * n))
-
-
-def _stacked(premise: Tokens, hypothesis: Tokens) -> Tokens:
-    """Return all premises, then all hypotheses."""
-    return Tokens(
-        np.concatenate([premise.ids, hypothesis.ids]),
-        np.concatenate([premise.offsets, premise.offsets[-1] + hypothesis.offsets[1:]]),
-        premise.vocabulary,
-    )
 
 
 def _paired(

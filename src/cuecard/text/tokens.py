@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
+from cuecard.data.space import Space
 from cuecard.errors import UsageError
 from cuecard.stats import _native
 
@@ -89,6 +91,35 @@ def gather_rows(
     return np.take(ids, places), new_offsets
 
 
+def one_vocabulary(parts: Iterable[Tokens], space: Space) -> Tokens:
+    """Return texts that were tokenised in several parts, over one vocabulary in the order of first occurrence."""
+    words = pl.DataFrame(schema={"word": pl.String, "number": pl.Int32})
+    lengths: list[npt.NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
+
+    def numbered() -> Iterator[npt.NDArray[np.int32]]:
+        nonlocal words
+        for part in parts:
+            own = pl.DataFrame({"word": part.vocabulary})
+            known = own.join(words, on="word", how="left", maintain_order="left")
+            new = known.filter(pl.col("number").is_null()).select("word")
+            new = new.with_columns(
+                number=pl.int_range(words.height, words.height + new.height, dtype=pl.Int32)
+            )
+            words = pl.concat([words, new]).rechunk()
+            numbers = own.join(words, on="word", how="left", maintain_order="left")["number"].to_numpy()
+            lengths.append(part.lengths)
+            yield np.take(numbers, part.ids)
+
+    ids = space.joined(np.int32, numbered())
+    offsets = space.array(np.int64, sum(map(len, lengths)))
+    start = 0
+    for own in lengths:
+        before = offsets[start - 1] if start else 0
+        offsets[start : start + len(own)] = before + np.cumsum(own)
+        start += len(own)
+    return Tokens(ids, offsets, words["word"])
+
+
 #: Below this many tokens a second thread costs more than it saves.
 TOKENS_PER_THREAD = 1 << 18
 
@@ -137,6 +168,89 @@ def ngrams(tokens: Tokens, n: int, *, threads: int | None = None) -> NGrams:
         last = (distinct % max(1, tokens.n_types)).astype(np.int32)
         members = np.column_stack([members[distinct // max(1, tokens.n_types)], last])
     return NGrams(ids, offsets, members, tokens.vocabulary)
+
+
+def frequent_ngrams(tokens: Tokens, n: int, at_least: int, space: Space) -> NGrams:
+    """Return the runs of n tokens that occur at least so many times, in the order of their first occurrence.
+
+    Others are not numbered: a table of counts by hash rules nearly all of them out, so that memory grows with the
+    number of frequent ones.
+    """
+    ids, offsets = tokens.ids, tokens.offsets
+    members = np.arange(tokens.n_types, dtype=np.int32)[:, None]
+    for length in range(2, n + 1):
+        ids, offsets, distinct = _frequent_longer(tokens, ids, offsets, length, at_least, space)
+        last = (distinct % max(1, tokens.n_types)).astype(np.int32)
+        members = np.column_stack([members[distinct // max(1, tokens.n_types)], last])
+    sizes = space.array(np.int64, len(tokens))
+    for rows in space.ranges(len(tokens)):
+        there = np.append(0, np.cumsum(ids[offsets[rows.start] : offsets[rows.stop]] >= 0))
+        sizes[rows] = np.diff(there[offsets[rows.start : rows.stop + 1] - offsets[rows.start]])
+    runs = (ids[offsets[rows.start] : offsets[rows.stop]] for rows in space.ranges(len(tokens)))
+    frequent = space.joined(np.int32, (some[some >= 0] for some in runs))
+    return NGrams(frequent, space.stored(running_total(sizes)), members, tokens.vocabulary)
+
+
+#: Bits of the hash by which n-grams are counted before they are numbered.
+COUNTED_BITS = 24
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _frequent_longer(
+    tokens: Tokens,
+    prefixes: npt.NDArray[np.int32],
+    prefix_offsets: npt.NDArray[np.int64],
+    n: int,
+    at_least: int,
+    space: Space,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return what `_one_longer` does with a number of -1 for n-grams that are rare, or whose prefix is."""
+
+    def chunks() -> Iterator[tuple[slice, npt.NDArray[np.int32], npt.NDArray[np.int64]]]:
+        """Yield where the n-grams of a chunk are among all, their places among the distinct keys, and these."""
+        end = 0
+        for rows in space.ranges(len(tokens)):
+            own = slice(rows.start, rows.stop + 1)
+            keys, _ = _native.ngram_keys(
+                prefixes, prefix_offsets[own], tokens.ids, tokens.offsets[own], n, tokens.n_types
+            )
+            yield slice(end, end + len(keys)), *_native.number_keys(keys)
+            end += len(keys)
+
+    def hashed(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return ((keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - COUNTED_BITS)).astype(np.int64)
+
+    counts = np.zeros(1 << COUNTED_BITS, dtype=np.uint32)
+    for _, numbers, distinct in chunks():
+        np.add.at(counts, hashed(distinct), np.bincount(numbers, minlength=len(distinct)).astype(np.uint32))
+    candidates = np.empty(0, dtype=np.int64)
+    for _, _, distinct in chunks():
+        likely = distinct[(counts[hashed(distinct)] >= at_least) & (distinct >= 0)]
+        candidates = np.union1d(candidates, likely)
+    del counts
+    offsets = space.stored(running_total(np.maximum(tokens.lengths - n + 1, 0)))
+    ids = space.array(np.int32, int(offsets[-1]))
+    code = np.full(len(candidates), -1, dtype=np.int32)
+    times, used = np.zeros(len(candidates), dtype=np.int64), 0
+    for where, numbers, distinct in chunks():
+        order = np.argsort(distinct)  # keys in order are looked up where others were before
+        place = np.empty(len(distinct), dtype=np.int64)
+        place[order] = np.searchsorted(candidates, distinct[order])
+        place[place == len(candidates)] = 0
+        there = np.flatnonzero(candidates[place] == distinct) if len(candidates) else place[:0]
+        new = place[there][code[place[there]] < 0]
+        code[new] = np.arange(used, used + len(new), dtype=np.int32)
+        used += len(new)
+        times[place[there]] += np.bincount(numbers, minlength=len(distinct))[there]
+        of_distinct = np.full(len(distinct), -1, dtype=np.int32)
+        of_distinct[there] = code[place[there]]
+        ids[where] = of_distinct[numbers]
+    in_order = np.argsort(code)
+    frequent = times[in_order] >= at_least
+    renumbered = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
+    for some in space.ranges(len(ids)):
+        ids[some] = np.where(ids[some] >= 0, np.append(renumbered, -1)[ids[some]], -1)
+    return ids, offsets, candidates[in_order[frequent]]
 
 
 def _one_longer(

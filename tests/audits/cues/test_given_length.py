@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.audits import Cues
-from cuecard.audits.cues.given_length import length_properties
+from cuecard.audits.cues.redundancy import length_properties
 from cuecard.data.demo import demo_long_answers
 from small_sets import pair_instances
 

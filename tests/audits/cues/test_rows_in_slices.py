@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.overall import given_away
 from cuecard.audits.cues.redundancy import redundancy_table
-from cuecard.audits.cues.rows import CueRows
+from cuecard.audits.cues.replication import CueRows, held_shares
 from cuecard.data import Instances, load
 
 
@@ -61,7 +60,7 @@ def test_redundancy_of_slices_is_that_of_the_whole(ends: list[int]) -> None:
     codes = rng.integers(0, 2, 260).astype(np.int32)  # the last rows are those of another split
     units = rng.integers(0, 120, 260)  # thirds, sixths and sevenths of a text
     cues = pl.DataFrame({"family": "word", "feature": list("abcde"), "label": list("ababb")})
-    whole = redundancy_table(cues, CueRows.of(matrix), ("a", "b"), codes, units=units)
+    whole = redundancy_table(cues, CueRows.of([matrix], matrix.shape[1]), ("a", "b"), codes, units=units)
     parts = redundancy_table(cues, in_slices(matrix, ends), ("a", "b"), codes, units=units)
     assert whole.equals(parts)
     assert whole["z_given"].drop_nulls().len() >= 2
@@ -83,14 +82,18 @@ def test_what_holds_again_in_slices_is_what_holds_in_the_whole(task: str, test_r
     cues = statistics(pl.DataFrame({"family": "word", "feature": list("abcde"), "label": labels}), rng)
     units = data.units("choices") if data.grouped else data.units()
     whole, parts = (
-        held_shares(cues, rows, data, units) for rows in (CueRows.of(matrix), in_slices(matrix, ends))
+        held_shares(cues, rows, data, units)
+        for rows in (CueRows.of([matrix], matrix.shape[1]), in_slices(matrix, ends))
     )
     assert whole.equals(parts)
     assert whole["coverage"].min() > 0
     notable = cues.with_columns(
         given_away=pl.Series([0.3, 0.1, 0.3, 0.0, 0.05]), coverage=whole["coverage"]
     ).with_row_index("column")
-    away = [given_away(notable, rows, data) for rows in (CueRows.of(matrix), in_slices(matrix, ends))]
+    away = [
+        given_away(notable, rows, data)
+        for rows in (CueRows.of([matrix], matrix.shape[1]), in_slices(matrix, ends))
+    ]
     assert away[0] == away[1]
     assert 0 < away[0][1] < away[0][0] * 2 <= 2
 
@@ -106,7 +109,7 @@ def test_the_share_given_away_is_that_of_the_strongest_cue_of_every_example(pair
         max([s for s, there in zip(strength, row, strict=True) if there], default=0.0)
         for row in matrix.toarray()
     ]
-    covered, away = given_away(notable, CueRows.of(matrix), pairs)
+    covered, away = given_away(notable, CueRows.of([matrix], matrix.shape[1]), pairs)
     assert covered == np.mean(np.array(best) > 0)
     assert away == pytest.approx(np.mean(best))
 
@@ -114,6 +117,6 @@ def test_the_share_given_away_is_that_of_the_strongest_cue_of_every_example(pair
 def test_the_first_rows_of_cues_are_found_across_slices() -> None:
     matrix = sparse.csr_matrix(np.array([[0, 1], [1, 0], [0, 1], [1, 1], [1, 1], [1, 0]]))
     even = np.arange(6) % 2 == 0
-    for rows in (CueRows.of(matrix), in_slices(matrix, [2, 4])):
+    for rows in (CueRows.of([matrix], matrix.shape[1]), in_slices(matrix, [2, 4])):
         found = rows.first([1, 0], lambda i, where: even[where] == (i == 0), stop=5, n=2)
         assert [some.tolist() for some in found] == [[0, 2], [1, 3]]

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cuecard.audits.pair_graph import choices
-from cuecard.audits.pair_graph.cells import Cells, Forest, counted_cells, standardised_points
-from cuecard.audits.pair_graph.choices import ScoredChoices
+from cuecard.audits.pair_graph import cells as choices
+from cuecard.audits.pair_graph.cells import Cells, Forest, ScoredChoices, counted_cells, standardised_points
 from cuecard.audits.pair_graph.scores import standardised
 from cuecard.data import Instances
 from cuecard.data.space import MEMORY, Space

@@ -14,8 +14,7 @@ from cuecard.analysis import Analysis, Skip
 from cuecard.audits import AUDITS, PairGraphAudit
 from cuecard.audits.pair_graph.outcomes import ablations, outcome
 from cuecard.audits.pair_graph.scores import ABLATIONS, trial
-from cuecard.audits.pair_graph.similarity import has_transport
-from cuecard.audits.pair_graph.tables import label_by_frequency
+from cuecard.audits.pair_graph.tables import has_transport, label_by_frequency
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy.optimize import linprog
 
-from cuecard.audits.pair_graph.similarity import cosine_similarity, has_transport, word_movers_distance
+from cuecard.audits.pair_graph.tables import cosine_similarity, has_transport, word_movers_distance
 
 FIRST = pl.Series(["a dog runs", "a cat sleeps", "the sun shines", ""])
 SECOND = pl.Series(["a dog runs", "the sun sleeps", "a dog runs", "a dog"])

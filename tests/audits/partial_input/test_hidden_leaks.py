@@ -10,7 +10,7 @@ import pytest
 
 from cuecard.analysis import Result
 from cuecard.audits import PartialInput
-from cuecard.audits.partial_input.baselines.frequency_rules import choice_rules, label_rules
+from cuecard.audits.partial_input.rules import choice_rules, label_rules
 from cuecard.data.demo import (
     demo_elimination,
     demo_nli,

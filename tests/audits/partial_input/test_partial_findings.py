@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.audits.partial_input.findings import partial_findings, severity_of_baseline
+from cuecard.audits.partial_input.judging import Baseline
 
 SUMMARY = {"primary": "hypothesis_only", "inflation": {}, "alpha": 0.05}
 

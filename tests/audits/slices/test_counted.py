@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
-from cuecard.audits.slices.counted import CountedGuesses, can_be_counted
-from cuecard.audits.slices.hits import slice_test
+from cuecard.audits.partial_input.guesses import Guesses, guess_rows
+from cuecard.audits.slices.hits import CountedGuesses, can_be_counted, slice_test
 from cuecard.audits.slices.scoring import _rest_of_choices
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cuecard.audits.partial_input.baselines.guessing import guess_labels
+from cuecard.audits.partial_input.guesses import guess_labels
 from cuecard.audits.slices.hits import LabelCounts, _by_chance, _by_label, excess_of, is_plain, slice_test
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from cuecard.analysis import Result, Skip
 from cuecard.audits import PartialInput, Slices
-from cuecard.audits.partial_input.baselines.guessing import (
+from cuecard.audits.partial_input.guesses import (
     Guesses,
     guess_labels,
     guess_rows,
     guess_tied_labels,
 )
-from cuecard.audits.slices.findings import slice_findings
+from cuecard.audits.slices.audit import slice_findings
 from cuecard.audits.slices.hits import slice_test
 from cuecard.data import Instances, load
 from cuecard.data.demo import demo_battles, demo_choice, demo_nli

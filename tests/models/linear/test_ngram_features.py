@@ -5,7 +5,15 @@ import polars as pl
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from cuecard.models.linear.ngram_features import ngram_features, word_keys, word_overlap
+from cuecard.models.linear.ngram_features import (
+    BITS,
+    count_documents,
+    feature_rows,
+    frequent_columns,
+    hash_rows,
+    word_keys,
+    word_overlap,
+)
 from cuecard.text import Tokens, tokenise
 
 TEXTS = [
@@ -18,6 +26,15 @@ TEXTS = [
     "unseen words only",
     "is here a man",
 ]
+
+
+def ngram_features(texts, *, ngrams=2, shared=None, counted=None, min_count=2):
+    """Return the features of rows; document frequencies are counted on some of them."""
+    hashed = hash_rows(texts, ngrams=ngrams, shared=shared)
+    counted = np.ones(len(hashed.starts), np.bool_) if counted is None else counted
+    frequency = np.zeros(1 << BITS, dtype=np.int32)
+    count_documents(hashed, counted, frequency)
+    return feature_rows(hashed, frequent_columns(frequency, int(counted.sum()), min_count=min_count))
 
 
 def both(first: list[str], second: list[str]) -> tuple[Tokens, Tokens]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from cuecard.data.space import MEMORY, Space
 from cuecard.models import LinearModel
 from cuecard.models.linear.scorer import Scorer, parts_of
 
@@ -23,8 +24,8 @@ def test_margins_are_those_of_the_whole_model_to_the_last_bit(features, grouped,
     y = np.tile([0, 1, 0], 30) if grouped else rng.integers(0, 3, 90)
     groups = np.arange(90) // 3 if grouped else None
     whole = LinearModel(seed=3).fit(features[learn], y, groups=groups)
-    folder = tmp_path if on_disk else None
-    own = Scorer.fitted(LinearModel(seed=3), features[learn], y, groups=groups, folder=folder)
+    space = Space(tmp_path) if on_disk else MEMORY
+    own = Scorer.fitted(LinearModel(seed=3), features[learn], y, groups=groups, space=space)
     assert len(own.weights) < features.shape[1] or len(np.unique(features[learn].indices)) == 80
     rows = rng.permutation(300)[:50]
     margins = own.margins(parts_of(features, np.arange(300)), rows)

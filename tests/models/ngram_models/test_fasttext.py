@@ -16,9 +16,9 @@ from cuecard.errors import UsageError
 from cuecard.models import FastText
 from cuecard.models.examples import Epoch, accuracy, examples_of, training_examples
 from cuecard.models.linear.learner import softmax_within
-from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Bags, Descent, DescentSettings, loop_arrays
 from cuecard.models.text_model import Objective
+from cuecard.stats import _native
 
 
 def numeric_gradient(loss: Any, array: Any, step: float = 1e-5) -> Any:
@@ -69,7 +69,7 @@ def test_a_step_on_labels_goes_down_the_exact_gradient(objective: str) -> None:
         offset.astype(np.float32) if objective == "expert" else nothing,
         target.astype(np.float32) if objective == "targets" else nothing,
     ]
-    found = _kernels.learn_labels(
+    found = _native.learn_labels(
         *loop_arrays(features), gold, weight, np.array([3]), rate, 0.0, *stepped, *extra, *NO_GROUPS
     )
     assert found == pytest.approx(loss(), rel=1e-5)
@@ -88,7 +88,7 @@ def test_a_step_on_choices_goes_down_the_exact_gradient() -> None:
     expected = [array - rate * numeric_gradient(loss, array) for array in (vectors, output)]
     stepped = [array.astype(np.float32) for array in (vectors, output)]
     plain = [np.empty((0, 3), np.float32)] * 2
-    found = _kernels.learn_choices(
+    found = _native.learn_choices(
         *loop_arrays(features), starts, gold, weight, np.array([1]), rate, 0.0, *stepped, *plain, *NO_GROUPS
     )
     assert found == pytest.approx(loss(), rel=1e-5)

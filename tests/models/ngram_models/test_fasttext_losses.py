@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 
-from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Loops
 from cuecard.models.text_model import Objective
+from cuecard.stats import _native
 
 WIDTH, FEATURES, RATE = 3, 4, 1e-3
 
@@ -77,7 +77,7 @@ def test_labels_move_against_the_gradient_of_a_learned_mixin(start, penalty):
         return -log_softmax(output @ hidden + bias + mixed)[1] + penalty * entropy(log_softmax(mixed))
 
     objective = Objective("learned-mixin", penalty, expert=EXPERT)
-    value, moves, _ = stepped(_kernels.learn_labels, (values, arrays), 1, objective)
+    value, moves, _ = stepped(_native.learn_labels, (values, arrays), 1, objective)
     assert value == pytest.approx(loss(arrays), abs=1e-5)
     assert_is_gradient(loss, arrays, moves)
 
@@ -106,7 +106,7 @@ def test_choices_move_against_the_gradient_over_their_own_rows(start, kind):
     strength = {"product-of-experts": 0.5, "learned-mixin": 0.3, "confidence": 1.0}[kind]
     data = {"targets": targets} if kind == "confidence" else {"expert": expert}
     value, moves, _ = stepped(
-        _kernels.learn_choices, (values, arrays), 1, Objective(kind, strength, **data), choices=True
+        _native.learn_choices, (values, arrays), 1, Objective(kind, strength, **data), choices=True
     )
     assert value == pytest.approx(loss(arrays), abs=1e-5)
     used = len(moves)
@@ -115,9 +115,9 @@ def test_choices_move_against_the_gradient_over_their_own_rows(start, kind):
 
 def test_a_group_gains_weight_by_its_loss_and_steps_count_by_it(start):
     values, arrays = start[0][:1], start[1]
-    plain, moves, _ = stepped(_kernels.learn_labels, (values, arrays), 1, None)
+    plain, moves, _ = stepped(_native.learn_labels, (values, arrays), 1, None)
     objective = Objective("group-robust", 0.5, groups=np.array([2]))
-    loss, more, [shares] = stepped(_kernels.learn_labels, (values, arrays), 1, objective)
+    loss, more, [shares] = stepped(_native.learn_labels, (values, arrays), 1, objective)
     assert loss == pytest.approx(plain)
     raised = np.array([1.0, 1.0, np.exp(0.5 * plain)])
     assert shares == pytest.approx(raised / raised.sum(), rel=1e-5)

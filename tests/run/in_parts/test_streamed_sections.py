@@ -12,7 +12,7 @@ from test_streaming import as_files, choices, content, pairs
 
 import cuecard as cc
 from cuecard.audits import PairGraphAudit, PartialInput
-from cuecard.audits.partial_input.metadata import slice_columns
+from cuecard.audits.partial_input.slices import slice_columns
 from cuecard.data import Instances, load
 from cuecard.data.examples import Examples
 from cuecard.data.space import Engine

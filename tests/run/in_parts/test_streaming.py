@@ -115,7 +115,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("data.space.SMALL", 0),
         ("audits.repeated_inputs.AT_A_TIME", 90),
         ("audits.overview.AT_A_TIME", 90),
-        ("audits.cues.holding.AT_A_TIME", 50),
+        ("audits.cues.replication.AT_A_TIME", 50),
         ("stats.units.codes.AT_A_TIME", 60),
         ("data.loading.MOST_ROWS", 80),
     ):
@@ -143,7 +143,7 @@ def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeyp
 def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, monkeypatch):
     monkeypatch.setattr("cuecard.data.loading.MOST_ROWS", 100)
     monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 12 * 40)  # 40 features of a family
-    monkeypatch.setattr("cuecard.audits.cues.given_length.AT_A_TIME", 7)
+    monkeypatch.setattr("cuecard.audits.cues.redundancy.AT_A_TIME", 7)
     folder = as_files(make(), tmp_path / "files", files=2, groups=2)
     expected = cc.audit(load(folder), only=("cues",))
     assert any(finding.id.endswith("rare-features") for finding in expected.findings)

@@ -8,8 +8,8 @@ from scipy.stats import chisquare
 from scipy.stats import poisson as poisson_law
 from sklearn.ensemble import RandomForestClassifier
 
+from cuecard.stats import _native
 from cuecard.stats.counted_forest import (
-    _kernels,
     cross_fitted,
     distinct_points,
     fold_numbers,
@@ -58,10 +58,7 @@ def test_a_label_that_train_lacks_has_probability_zero() -> None:
 
 @pytest.mark.parametrize("mean", [1, 7, 24, 25, 300])
 def test_bootstrap_counts_follow_the_poisson_law(mean: int) -> None:
-    state = np.array([mean], dtype=np.uint64)
-    means = np.full(20_000, mean)
-    drawn = np.zeros(20_000, dtype=np.int64)
-    _kernels.draw(means, *_kernels.poisson_table(), _kernels.rejection_constants(means), state, drawn)
+    drawn = _native.poisson_numbers(np.full(20_000, mean), mean)
     cuts = np.unique(poisson_law.ppf(np.linspace(0.05, 0.95, 10), mean))
     observed = np.bincount(np.searchsorted(cuts, drawn), minlength=len(cuts) + 1)
     shares = np.diff(np.concatenate([[0], poisson_law.cdf(cuts, mean), [1]]))
@@ -69,11 +66,7 @@ def test_bootstrap_counts_follow_the_poisson_law(mean: int) -> None:
 
 
 def test_what_was_never_seen_is_never_drawn() -> None:
-    means = np.zeros(1000, dtype=np.int64)
-    drawn = np.ones(1000, dtype=np.int64)
-    state = np.array([1], dtype=np.uint64)
-    _kernels.draw(means, *_kernels.poisson_table(), _kernels.rejection_constants(means), state, drawn)
-    assert (drawn == 0).all()
+    assert (_native.poisson_numbers(np.zeros(1000, dtype=np.int64), 1) == 0).all()
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])

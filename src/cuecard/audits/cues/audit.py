@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -11,13 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import MeasureKind, Result
+from cuecard.analysis import Measure, MeasureKind, Result
 from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_features
-from cuecard.audits.cues.given_length import given_length, with_length
-from cuecard.audits.cues.holding import held_shares
-from cuecard.audits.cues.measures import KINDS, NAME, cue_measures
-from cuecard.audits.cues.redundancy import COMPARED, redundancy_table
-from cuecard.audits.cues.rows import CueRows, cue_matrix
+from cuecard.audits.cues.redundancy import COMPARED, given_length, redundancy_table, with_length
+from cuecard.audits.cues.replication import CueRows, cue_matrix, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.audits.cues.view import cue_view
 from cuecard.data import TASKS, Instances, Task
@@ -38,6 +35,29 @@ from cuecard.features.units import begin_units
 from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
+
+NAME = "cues"
+FEATURES = MeasureKind("features", "features tested", "count")
+SIGNIFICANT = MeasureKind("significant", "significant features", "count", "higher")
+CUES = MeasureKind("cues", "cues", "count", "higher", key=True)
+OF_FAMILY = MeasureKind("cues.{family}", "cues, {family}", "count", "higher")
+GIVEN_LENGTH = MeasureKind("given_length", "significant features given length", "count", "higher")
+KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH)
+
+
+def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return how many features were tested, are significant and are cues, overall and by family."""
+    by_family = [
+        OF_FAMILY.of(NAME, family["cues"], family=name)
+        for name, family in summary["families"].items()
+        if not family["skipped"]
+    ]
+    tested = summary["features"]
+    whole = [FEATURES.of(NAME, tested)]
+    whole += [kind.of(NAME, summary[kind.name], n=tested) for kind in (SIGNIFICANT, CUES)]
+    by_length = summary.get("by_length")
+    left = [] if by_length is None else [GIVEN_LENGTH.of(NAME, summary["significant"] - by_length)]
+    return [*whole, *left, *by_family]
 
 
 @dataclass(frozen=True)
@@ -167,7 +187,7 @@ class Cues:
         """
 
         def having(cues: pl.DataFrame) -> CueRows:
-            return CueRows.of(cue_matrix(sample, families, cues))
+            return CueRows.of([cue_matrix(chunk, families, cues) for chunk in sample.chunks()], cues.height)
 
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))

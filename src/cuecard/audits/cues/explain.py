@@ -14,12 +14,11 @@ from cuecard._lazy import drawing
 from cuecard.analysis import Evidence
 from cuecard.audits.cues.audit import Cues
 from cuecard.audits.cues.findings import cue_sentence
-from cuecard.audits.cues.naming import named_feature
 from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import Instances, Source, loaded
 from cuecard.errors import UsageError
 from cuecard.features import CueCounts, Family, Presence, count_cues
-from cuecard.features.cue_names import cue_name
+from cuecard.features.cue_names import cue_name, named_feature
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import STOP_WORDS, Encoded, presence_counts

@@ -11,14 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
-from cuecard.audits.cues.holding import HOLDS, OPEN, REVERSES, VANISHES
-from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
 from cuecard.audits.cues.overall import all_features, not_replicated
-from cuecard.audits.cues.rows import CueRows
+from cuecard.audits.cues.replication import HOLDS, OPEN, REVERSES, VANISHES, CueRows
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import CueCounts, Family
-from cuecard.features.cue_names import cue_name
+from cuecard.features.cue_names import FAMILY_OF_LENGTH, cue_name
 from cuecard.stats.arrays import Ints
 from cuecard.wording import listed, percent, plural
 

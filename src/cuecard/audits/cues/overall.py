@@ -9,8 +9,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Finding, severity_of
-from cuecard.audits.cues.holding import REVERSES, concerned
-from cuecard.audits.cues.rows import CueRows
+from cuecard.audits.cues.replication import REVERSES, CueRows, concerned
 from cuecard.data import Instances
 from cuecard.features.cue_names import cue_name
 from cuecard.stats.limits.detectable import detectable_accuracy

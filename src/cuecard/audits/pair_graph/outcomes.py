@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.audits.pair_graph.cells import Cells
-from cuecard.audits.pair_graph.choices import DOUBT, ScoredChoices
+from cuecard.audits.pair_graph.cells import DOUBT, Cells, ScoredChoices
 from cuecard.audits.pair_graph.scores import ABLATIONS, Score, Trial
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.pair_graph.cells import Cells, Forest, counted_cells
-from cuecard.audits.pair_graph.choices import ScoredChoices
-from cuecard.audits.partial_input.learned.cross_fit import doubling
+from cuecard.audits.pair_graph.cells import Cells, Forest, ScoredChoices, counted_cells
+from cuecard.audits.partial_input.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.data.space import Space
 from cuecard.registry import unknown_name

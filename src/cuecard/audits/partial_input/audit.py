@@ -11,21 +11,12 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.cues import Cues
-from cuecard.audits.partial_input.baselines.battery import (
-    Battery,
-    blind_rules,
-    gold_of,
-    input_line,
-    rule_lines,
-)
-from cuecard.audits.partial_input.baselines.conditions import InputFeatures, conditions, rows_of
-from cuecard.audits.partial_input.baselines.content_blind import length_rules, null_probability
-from cuecard.audits.partial_input.baselines.guessing import Guesses
-from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS, Baseline, chance_of, judged
+from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, curve, trainer
 from cuecard.audits.partial_input.findings import partial_findings
-from cuecard.audits.partial_input.learned.cross_fit import Evaluation, Trainer, trainer
-from cuecard.audits.partial_input.learned.folds import Folds, Grouping, make_folds
-from cuecard.audits.partial_input.learned.leak_scores import (
+from cuecard.audits.partial_input.folds import Folds, Grouping, Members, make_folds
+from cuecard.audits.partial_input.guesses import Guesses
+from cuecard.audits.partial_input.judging import TESTED_KINDS, Baseline, chance_of, judged
+from cuecard.audits.partial_input.leak_scores import (
     Scored,
     examples_of,
     leak_histogram,
@@ -33,19 +24,33 @@ from cuecard.audits.partial_input.learned.leak_scores import (
     leak_table,
     most_leaking,
 )
-from cuecard.audits.partial_input.learned.learner_pair import (
+from cuecard.audits.partial_input.learner_pair import (
     PARTIAL_NAMES,
     learner_pairs,
     pair_finding,
     pairs_summary,
 )
-from cuecard.audits.partial_input.learned.learning_curve import curve
-from cuecard.audits.partial_input.learned.members import Members
 from cuecard.audits.partial_input.measures import CAVEAT, KINDS, NAME, partial_measures
-from cuecard.audits.partial_input.metadata import slice_columns
-from cuecard.audits.partial_input.outside import outside_accuracy
-from cuecard.audits.partial_input.premise_words import premise_words, with_words
-from cuecard.audits.partial_input.slices import lengths_of, slice_table
+from cuecard.audits.partial_input.rules import (
+    Battery,
+    InputFeatures,
+    blind_rules,
+    conditions,
+    gold_of,
+    input_line,
+    length_rules,
+    null_probability,
+    rows_of,
+    rule_lines,
+)
+from cuecard.audits.partial_input.slices import (
+    lengths_of,
+    outside_accuracy,
+    premise_words,
+    slice_columns,
+    slice_table,
+    with_words,
+)
 from cuecard.audits.partial_input.view import partial_input_view
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
@@ -95,8 +100,8 @@ class PartialInput:
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Partial input"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     view = staticmethod(partial_input_view)
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
     measured = staticmethod(partial_measures)

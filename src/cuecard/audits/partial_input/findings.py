@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity
-from cuecard.audits.partial_input.baselines.judging import Baseline
+from cuecard.audits.partial_input.judging import Baseline
 from cuecard.audits.partial_input.measures import SPOKEN
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task

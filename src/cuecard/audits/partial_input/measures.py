@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cuecard.analysis import Measure, MeasureKind
-from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS
-from cuecard.audits.partial_input.given_away import SOLVED
+from cuecard.audits.partial_input.judging import TESTED_KINDS
+from cuecard.audits.partial_input.leak_scores import SOLVED
 from cuecard.wording import of_responses
 
 NAME = "partial_input"

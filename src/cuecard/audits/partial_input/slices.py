@@ -1,21 +1,124 @@
-"""Where in the data partial input is enough: by label, by length, and by every extra column."""
+"""What extra columns, slices and the words of the premise say beside the baselines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.partial_input.baselines.battery import gold_of
-from cuecard.audits.partial_input.baselines.guessing import Guesses
-from cuecard.audits.partial_input.baselines.judging import against_chance, chance_of, counted_hits, interval
-from cuecard.audits.partial_input.metadata import codes_of, names_of, slice_columns
+from cuecard.analysis import Finding, Result
+from cuecard.audits.partial_input.guesses import Guesses, gold_of
+from cuecard.audits.partial_input.judging import Baseline, against_chance, chance_of, counted_hits, interval
+from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
+from cuecard.data.layout.preferences.responses import FILE_POSITION
+from cuecard.errors import InputError
+from cuecard.models.linear.features_on_request import Indicators
 from cuecard.models.linear.input_features import InputRows
+from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, log10_p, q_values
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
+from cuecard.wording import listed, percent, plural
+
+#: A column with more values than this is a text or an identifier, not a slice.
+MOST_VALUES = 60
+
+
+def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> list[pl.Series]:
+    """Return the extra columns with few values, one value per example, as an Enum of their texts in order.
+
+    Columns that differ between the rows of an example, and those that only write the label another way, are none.
+    """
+    data = examples.instances
+    table = data.table.select(pl.exclude(*COLUMNS))
+    starts = examples.first_rows[:-1]
+    kept = []
+    for column in table:
+        if column.name in without or column.dtype.is_nested() or column.dtype.is_float():
+            continue
+        if column.dtype == pl.Duration:  # it has no text of its own
+            column = column.to_physical()
+        values = column.gather(starts) if data.grouped else column
+        if not 2 <= values.n_unique() <= MOST_VALUES:
+            continue
+        if data.grouped and _differs_within(column, starts):
+            continue
+        values = coded(values)
+        if not data.grouped and _writes_the_label(values, examples):
+            continue
+        kept.append(values)
+    return kept
+
+
+def coded(values: pl.Series) -> pl.Series:
+    """Return few values as an Enum of their texts in order, which takes a byte for each."""
+    kind = pl.Enum(values.unique().cast(pl.String).drop_nulls().sort())
+    parts = [values[some].cast(pl.String).cast(kind) for some in chunks(len(values))]
+    return pl.concat([values[:0].cast(pl.String).cast(kind), *parts]).rechunk()
+
+
+def codes_of(values: pl.Series) -> npt.NDArray[np.int16]:
+    """Return the places of the values of an Enum, -1 where one is missing."""
+    codes: npt.NDArray[np.int16] = values.to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
+    return codes
+
+
+def names_of(values: pl.Series) -> pl.Series:
+    """Return the values that an Enum can have."""
+    assert isinstance(values.dtype, pl.Enum)
+    return values.dtype.categories
+
+
+def response_columns(examples: Examples) -> list[pl.Series]:
+    """Return what extra columns say about each answer of an example, one value per row, as text.
+
+    Columns of text with few values, such as the model that wrote an answer, count as they are. Of all others only
+    whether a value is there: a score may be what the label was made of.
+    """
+    data = examples.instances
+    kept = []
+    for column in data.table.select(pl.exclude(*COLUMNS, FILE_POSITION)):
+        if column.dtype.is_nested() or not _differs_within(column, examples.first_rows[:-1]):
+            continue
+        text = column.dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(column.dtype, pl.Enum)
+        values = column.cast(pl.String) if text else column.is_null().cast(pl.String)
+        if 2 <= values.n_unique() <= MOST_VALUES:
+            kept.append(values)
+    return kept
+
+
+def _differs_within(column: pl.Series, starts: Ints) -> bool:
+    """Return whether two rows of one example have different values; `starts` are the examples' first rows."""
+    changes = column.ne_missing(column.shift(1)).to_numpy().copy()
+    changes[starts] = False
+    return bool(changes.any())
+
+
+def metadata_features(columns: Sequence[pl.Series]) -> Indicators:
+    """Return an indicator of every value of every column, one row per example; a missing value is a value."""
+    features = []
+    for column in columns:
+        values = column if isinstance(column.dtype, pl.Enum) else coded(column)
+        codes = codes_of(values)
+        if values.null_count() and names_of(values)[0] != "":
+            codes = codes + np.int16(1)
+        features.append(np.maximum(codes, np.int16(0)))
+    return Indicators(tuple(features), tuple(int(codes.max(initial=0)) + 1 for codes in features))
+
+
+def _writes_the_label(values: pl.Series, examples: Examples) -> bool:
+    """Return whether every value goes with one label and every label with one value."""
+    codes, gold, k = codes_of(values), examples.gold, len(examples.labels)
+    together = np.zeros((len(names_of(values)) + 1) * k, dtype=np.int64)
+    for some in chunks(len(codes)):
+        together += np.bincount((codes[some] + 1) * k + gold[some], minlength=len(together))
+    there = together.reshape(-1, k) > 0
+    return int(there.sum()) == int(there.any(axis=1).sum()) == int(there.any(axis=0).sum())
+
 
 FEWEST_EXAMPLES = 20
 LENGTH_BINS = 5
@@ -99,3 +202,62 @@ def _values(name: str, codes: Codes, names: Sequence[str]) -> Iterator[_Slice]:
         which = codes == code
         if np.count_nonzero(which) >= FEWEST_EXAMPLES:
             yield _Slice(name, names[code], which)
+
+
+WORDS_SHOWN = 5
+#: Columns of the table, as the cue audit names them.
+KEPT = ("feature", "label", "train_count", "test_count", "share", "share_low", "share_high", "z", "q_value")
+
+
+def premise_words(baselines: Sequence[Baseline], search: Callable[[], Result]) -> pl.DataFrame | None:
+    """Return the words of the premise that are associated with a label, most significant first.
+
+    `search` returns the cues of the premise. None where the premise alone is at chance, so that nothing is searched;
+    below chance is a leak turned round.
+    """
+    if not any(b.name == "premise_only" and b.direction != "at" for b in baselines):
+        return None
+    cues = search().tables["cues"].filter("significant")
+    return cues.select([name for name in KEPT if name in cues.columns])
+
+
+def with_words(findings: Sequence[Finding], words: pl.DataFrame) -> list[Finding]:
+    """Return the findings; the one about the premise also names its strongest words."""
+    if words.height:
+        shown = [
+            f"“{row['feature']}” ({percent(row['share'])} {row['label']})"
+            for row in words.head(WORDS_SHOWN).iter_rows(named=True)
+        ]
+        sentence = (
+            f" {plural(words.height, 'word')} of the premise {'is' if words.height == 1 else 'are'} associated with a "
+            f"label; the strongest: {listed(shown)}."
+        )
+    else:
+        sentence = " No single word of the premise is associated with a label."
+    return [
+        replace(finding, text=finding.text + sentence)
+        if finding.key == "premise_only" and finding.severity != "info"
+        else finding
+        for finding in findings
+    ]
+
+
+def outside_accuracy(examples: Examples, column: str, scored: Ints) -> dict[str, Any]:
+    """Return the accuracy that an extra column states for the scored examples, by the first row and weight of each.
+
+    Values are true and false, shares from 0 to 1, or percentages where one is above 1.
+    """
+    table = examples.instances.table
+    if column not in table.columns:
+        raise unknown_name("column (outside)", column, [c for c in table.columns if c not in COLUMNS])
+    values = table[column].gather(examples.first_rows[scored])
+    if not (values.dtype.is_numeric() or values.dtype == pl.Boolean) or values.null_count():
+        raise InputError(
+            f"The column {column} must hold true and false, shares or percentages for every evaluated example."
+        )
+    numbers = values.cast(pl.Float64).to_numpy()
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all() and (numbers <= 100).all()):
+        raise InputError(f"The column {column} must hold values from 0 to 1, or percentages from 0 to 100.")
+    share = numbers / (100 if numbers.max(initial=0) > 1 else 1)
+    accuracy = float(np.average(share, weights=examples.example_weights[scored]))
+    return {"column": column, "accuracy": accuracy, "n": len(share)}

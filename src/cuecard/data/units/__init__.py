@@ -9,7 +9,6 @@ from cuecard.data.units.find import (
     column_units,
     example_units,
     question_units,
-    text_units,
 )
 from cuecard.data.units.sketches import Marks, read_marks, sketch
 
@@ -28,5 +27,4 @@ __all__ = [
     "question_units",
     "read_marks",
     "sketch",
-    "text_units",
 ]

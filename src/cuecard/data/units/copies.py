@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total, started
+from cuecard.data.space import MEMORY, Space
 from cuecard.data.units import _bands, _kernels
 from cuecard.data.units.folding import folded
 from cuecard.data.units.sketches import BANDS, HEIGHT, Sketch, Sketches, sketch
@@ -24,7 +25,7 @@ LEAST_WORDS = 6
 WORDS_PER_THREAD = 200_000
 
 
-def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
+def copies(texts: pl.Series, *, near: bool = True, space: Space = MEMORY) -> npt.NDArray[np.int64]:
     """Return a number for every text that its copies share, 0, 1, 2, … in order of first occurrence.
 
     Copies have the same words in the same order, whatever their case, spaces and punctuation. With `near`, texts are
@@ -34,7 +35,7 @@ def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
     """
     if not near:
         return in_order(distinct(folded(texts)[0])[1])
-    return near_copies(sketch(texts).texts, ALIKE, LOOSELY)
+    return near_copies(sketch(texts, space=space).texts, ALIKE, LOOSELY)
 
 
 def copies_and_runs(

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from cuecard.data.units.copies import copies, copies_and_runs, distinct, in_order
+from cuecard.data.units.copies import copies_and_runs, distinct, in_order
 from cuecard.data.units.sketches import Sketches
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
@@ -19,11 +19,6 @@ UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
 #: share that much with the question that leads the unit. An edit of every choice changes more than one of a sentence,
 #: and choices together have too many words to share 60 % of them by chance.
 QUESTIONS_ALIKE, QUESTIONS_LOOSELY = 0.6, 0.4
-
-
-def text_units(table: pl.DataFrame, scope: Literal["hypothesis", "premise"]) -> Ints:
-    """Return a number for every row that the copies and near copies of its text share."""
-    return copies(table[scope])
 
 
 def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None) -> Ints:

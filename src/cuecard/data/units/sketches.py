@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.parallel import on_threads, running_total
+from cuecard.data.space import MEMORY, Space
 from cuecard.data.units import _bands, _kernels, folding
 from cuecard.stats.arrays import Bools, Ints
 
@@ -62,7 +63,13 @@ class Marks:
     shared: Ints
 
 
-def sketch(texts: pl.Series, runs: Ints | None = None, prompts: pl.Series | None = None) -> Sketches:
+def sketch(
+    texts: pl.Series,
+    runs: Ints | None = None,
+    prompts: pl.Series | None = None,
+    *,
+    space: Space = MEMORY,
+) -> Sketches:
     """Return what is kept of texts, and of their runs: texts from `runs[i]` to `runs[i + 1]`, with the prompt i.
 
     Texts are read in parts of whole runs. The words of a part lie in memory that the next one uses again: to fill fresh
@@ -71,9 +78,9 @@ def sketch(texts: pl.Series, runs: Ints | None = None, prompts: pl.Series | None
     n, bounds = len(texts), np.zeros(1, dtype=np.int64) if runs is None else runs
     n_runs = len(bounds) - 1
     width = _width(texts, n_runs or n)
-    whole, sizes = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
-    keys, run_keys = (np.empty((BANDS, count), dtype=np.uint64) for count in (n, n_runs))
-    bits, run_bits = (np.empty((count, width), dtype=np.uint64) for count in (n, n_runs))
+    whole, sizes = space.array(np.uint64, n), space.array(np.int64, n)
+    keys, run_keys = (space.array(np.uint64, (BANDS, count)) for count in (n, n_runs))
+    bits, run_bits = (space.array(np.uint64, (count, width)) for count in (n, n_runs))
 
     def keep(first: int, first_run: int, own_runs: Ints, part: _Part) -> None:
         whole[first : first + len(part.whole)] = part.whole

@@ -54,15 +54,6 @@ class PairGraph:
         counts = np.bincount(self.first[self.counted], minlength=self.n_nodes)
         return counts + np.bincount(self.second[self.counted], minlength=self.n_nodes)
 
-    @cached_property
-    def loops(self) -> Floats:
-        """The diagonal of `A`: twice the number of times every sentence is paired with itself."""
-        rows = np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
-        here = self.neighbours == rows
-        diagonal = np.zeros(self.n_nodes)
-        diagonal[rows[here]] = self.entries[here]
-        return diagonal
-
     def times(self, vector: Floats) -> Floats:
         """Return `A · vector` in one pass over the edges."""
         product = np.zeros(self.n_nodes)

@@ -16,7 +16,7 @@ from cuecard.data import Instances
 from cuecard.data.row_numbers import SIDES, text_numbers
 from cuecard.data.space import MEMORY, Space
 from cuecard.data.units.buckets import number_in_order
-from cuecard.features.pair_graph import _edges
+from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Ints, chunks, whole_type
 
 Array = npt.NDArray[Any]
@@ -69,7 +69,7 @@ class SentencePairs:
         times = np.zeros(self.n_nodes, dtype=self._type)
         for rows in chunks(len(self)):
             for side in (self.first, self.second):
-                _edges.count(side[rows] if which is None else side[rows][which[rows]], times)
+                np.add.at(times, side[rows] if which is None else side[rows][which[rows]], 1)
         return times
 
     @property
@@ -135,7 +135,7 @@ def _joined(pairs: SentencePairs) -> tuple[Bools, Numbers]:
     kept, degree = np.ones(n, dtype=np.bool_), pairs.occurrences.copy()
     for _ in range(PASSES):
         left_out = sum(
-            _edges.prune(pairs.first[rows], pairs.second[rows], looped, degree, kept[rows])
+            _native.prune_pairs(pairs.first[rows], pairs.second[rows], looped, degree, kept[rows])
             for rows in chunks(n)
         )
         if not left_out:
@@ -149,6 +149,20 @@ def _numbered(degree: Numbers) -> tuple[Numbers, int]:
     numbers = np.cumsum(left, dtype=degree.dtype)
     numbers -= 1
     return numbers, int(np.count_nonzero(left))
+
+
+def _oriented(first: Array, second: Array, degree: Array) -> tuple[Array, Array]:
+    """Return the node of more pairs and the other one of every pair, equal ones by number."""
+    swapped = (degree[first] < degree[second]) | ((degree[first] == degree[second]) & (first < second))
+    return np.where(swapped, second, first), np.where(swapped, first, second)
+
+
+def _sparse_rows(rows: Array, columns: Array, entries: Array, n: int) -> tuple[Array, Array, Array]:
+    """Return the entries of a sparse matrix of n rows by row: where each begins, columns and entries."""
+    order = np.argsort(rows, kind="stable")
+    begins = np.zeros(n + 1, dtype=rows.dtype)
+    np.cumsum(np.bincount(rows, minlength=n), out=begins[1:])
+    return begins, columns[order], entries[order]
 
 
 class _Edges:
@@ -168,7 +182,7 @@ class _Edges:
         kinds = [("more", pairs.first.dtype), ("fewer", pairs.first.dtype), ("row", whole_type(len(pairs)))]
         for rows in chunks(len(pairs)):
             own = np.flatnonzero(kept[rows])
-            more, fewer = _edges.orient(pairs.first[rows][own], pairs.second[rows][own], degree)
+            more, fewer = _oriented(pairs.first[rows][own], pairs.second[rows][own], degree)
             records = np.empty(len(own), dtype=kinds)
             records["more"], records["fewer"] = self._numbers[more], self._numbers[fewer]
             records["row"] = own + rows.start
@@ -242,7 +256,7 @@ class _Edges:
                     there = [side[other] for side in there]
                 rows = np.concatenate([here[0], there[1]])
                 columns, entries = np.concatenate([here[1], there[0]]), np.concatenate([here[2], there[2]])
-                parts = _edges.sparse_rows(rows, columns, entries, self._size(i))
+                parts = _sparse_rows(rows, columns, entries, self._size(i))
                 begins, of_rows, values = map(self._space.stored, parts)
                 self._rows[i, j] = begins, of_rows, values
 
@@ -262,7 +276,7 @@ class _Edges:
                     continue
                 total = np.zeros(len(times), dtype=np.int64)
                 for k in range(p):
-                    _edges.add_walks(more, fewer, *self._rows[i, k], *self._rows[j, k], mark, total)
+                    _native.add_walks(more, fewer, *self._rows[i, k], *self._rows[j, k], mark, total)
                 walks[self._arrays["row", i, j]] = total[self._arrays["edge", i, j]]
 
     def _size(self, colour: int) -> int:

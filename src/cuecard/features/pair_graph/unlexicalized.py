@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.data import Instances
-from cuecard.features.pair_graph import _kernels
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats
 from cuecard.text import Encoded, Tokens, encode, presence
 from cuecard.text.annotate.word_roles import WORD_CLASSES, word_classes
@@ -32,7 +32,7 @@ def unlexicalized_features(data: Instances) -> Floats:
 
 def bleu_scores(texts: Tokens, references: Tokens) -> Floats:
     """Return BLEU-1 … BLEU-4 of every text against its one reference, unsmoothed: 0 where no n-gram matches."""
-    matches = _kernels.bleu_counts(texts.ids, texts.offsets, references.ids, references.offsets)
+    matches = _native.bleu_counts(texts.ids, texts.offsets, references.ids, references.offsets)
     lengths, reference_lengths = texts.lengths.astype(np.float64), references.lengths
     possible = np.maximum(lengths[:, None] - np.arange(4), 1)
     with np.errstate(divide="ignore"):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.features.pair_graph import _kernels
 from cuecard.features.pair_graph.graph import PairGraph
 from cuecard.features.pair_graph.two_steps import SentencePairs, TwoSteps, two_step_walks
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints, chunks, whole_type
 from cuecard.stats.counted_forest import Points, points_in_parts
 
@@ -62,7 +62,7 @@ def leakage_features(graph: PairGraph) -> Ints:
 def walk_features(graph: PairGraph) -> Floats:
     """Return the columns `WALK_FEATURES` of every pair: degrees, A² and A³ at the pair, row sums of both."""
     two = _two_step(graph)[0]
-    three = _kernels.three_step(
+    three = _native.three_step(
         graph.indptr,
         graph.neighbours,
         graph.entries,
@@ -100,7 +100,7 @@ def _loop_free_degrees(graph: PairGraph) -> Ints:
 
 def _two_step(graph: PairGraph) -> tuple[Floats, Floats, Floats, Floats]:
     degrees = _loop_free_degrees(graph)
-    walks: tuple[Floats, Floats, Floats, Floats] = _kernels.two_step(
+    walks: tuple[Floats, Floats, Floats, Floats] = _native.two_step(
         graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
     )
     return walks
@@ -129,10 +129,11 @@ def deepwalk(
     start = ((rng.random((graph.n_nodes, dimensions)) - 0.5) / dimensions).astype(np.float32)
     # word2vec draws negatives by frequency to the power 3/4; a walk visits a node in proportion to its degree.
     noise = np.cumsum(np.diff(graph.indptr).astype(np.float64) ** 0.75)
-    vectors: npt.NDArray[np.float32] = _kernels.skip_gram(
-        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, WINDOW, NEGATIVES, rng
+    drawn_seed = int(rng.integers(1 << 63))
+    _native.skip_gram(
+        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, WINDOW, NEGATIVES, drawn_seed
     )
-    return vectors
+    return start
 
 
 def embedding_features(graph: PairGraph, vectors: npt.NDArray[np.float32]) -> Floats:

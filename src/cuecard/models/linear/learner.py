@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from cuecard.data.instances import first_rows
-from cuecard.models.linear import _kernels
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
 
 
@@ -78,10 +78,9 @@ class LinearModel:
         dual[np.arange(n), codes] = 1
 
         def epoch(order: Ints) -> float:
-            gap: float = _kernels.multinomial_epoch(
+            return _native.multinomial_epoch(
                 *arrays, squares, weight, order, 1 / self.strength, self.coef_, self.intercept_, dual
             )
-            return gap
 
         return self._ascend(epoch, n, weight.sum(), each_epoch)
 
@@ -101,10 +100,9 @@ class LinearModel:
         dual, scratch = right.astype(np.float64), np.zeros(features.shape[1])
 
         def epoch(order: Ints) -> float:
-            gap: float = _kernels.within_epoch(
+            return _native.within_epoch(
                 *arrays, first_row, weight, order, 1 / self.strength, self.coef_, dual, scratch
             )
-            return gap
 
         return self._ascend(epoch, len(weight), weight.sum(), each_epoch)
 

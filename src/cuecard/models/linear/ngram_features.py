@@ -11,12 +11,14 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data.utf8 import utf8
-from cuecard.models.linear import _kernels
-from cuecard.stats.arrays import Bools, Ints
+from cuecard.stats import _native
+from cuecard.stats.arrays import Bools, Ints, chunks
 from cuecard.text import Tokens
 
 #: N-grams are hashed to this many bits and then renumbered, so a collision costs accuracy, never memory.
 BITS = 22
+#: Rows whose hashes are counted at a time.
+_ROWS = 1 << 17
 
 Slots = npt.NDArray[np.int32]
 
@@ -52,8 +54,7 @@ def word_keys(vocabulary: pl.Series) -> Ints:
 
     Features hashed from such numbers are the same in every dataset, which a model that meets new texts needs.
     """
-    keys: Ints = _kernels.hash_words(*utf8(vocabulary))
-    return keys
+    return _native.hash_words(*utf8(vocabulary))
 
 
 def hash_rows(
@@ -86,29 +87,25 @@ def hash_rows(
     seen = np.empty(1 << BITS, dtype=np.int32)
     for salt, tokens in enumerate(texts):
         seen.fill(-1)
-        _kernels.hash_ngrams(
+        _native.hash_ngrams(
             tokens.ids, tokens.offsets, keys, ngrams, salt + 1, mask, seen, slots, starts, used
         )
     if shared is not None:
         premise, hypothesis = shared
         stamp = np.full(hypothesis.n_types, -1, dtype=np.int64)
         places = (premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets)
-        _kernels.hash_shared(*places, keys, 0, mask, stamp, slots, starts, used)
+        _native.hash_shared(*places, keys, 0, mask, stamp, slots, starts, used)
     return HashedRows(slots, starts, used)
-
-
-def hash_columns(hashed: HashedRows, *, counted: Bools | None = None, min_count: int = 2) -> HashColumns:
-    """Return columns for the features that at least `min_count` of the counted rows have (all by default)."""
-    if counted is None:
-        counted = np.ones(len(hashed.starts), np.bool_)
-    frequency = np.zeros(1 << BITS, dtype=np.int32)
-    count_documents(hashed, counted, frequency)
-    return frequent_columns(frequency, int(counted.sum()), min_count=min_count)
 
 
 def count_documents(hashed: HashedRows, counted: Bools, frequency: Slots) -> None:
     """Add how many of the counted rows have each hash to its frequency."""
-    _kernels.count_documents(hashed.slots, hashed.starts, hashed.used, counted, frequency)
+    rows = np.flatnonzero(counted)
+    for some in chunks(len(rows), _ROWS):
+        starts, used = hashed.starts[rows[some]], hashed.used[rows[some]]
+        places = np.repeat(starts - np.cumsum(used) + used, used)
+        places += np.arange(len(places))
+        frequency += np.bincount(hashed.slots[places], minlength=len(frequency)).astype(frequency.dtype)
 
 
 def frequent_columns(frequency: Slots, n: int, *, min_count: int = 2) -> HashColumns:
@@ -128,33 +125,15 @@ def feature_rows(hashed: HashedRows, columns: HashColumns, numbers: Slots | None
     n, total = len(hashed.starts), int(hashed.used.sum())
     indptr, indices, values = np.zeros(n + 1, np.int64), np.empty(total, np.int32), np.empty(total)
     numbers = columns.numbers() if numbers is None else numbers
-    total = _kernels.compact_rows(
+    total = _native.compact_rows(
         hashed.slots, hashed.starts, hashed.used, numbers, columns.idf, indptr, indices, values
     )
     return sparse.csr_matrix((values[:total], indices[:total], indptr), shape=(n, len(columns)))
 
 
-def ngram_features(
-    texts: Sequence[Tokens],
-    *,
-    ngrams: int = 2,
-    shared: tuple[Tokens, Tokens] | None = None,
-    counted: Bools | None = None,
-    min_count: int = 2,
-) -> sparse.csr_matrix:
-    """Return presence of word n-grams, weighted by inverse document frequency, each row of length 1.
-
-    `counted` are the rows that document frequencies are counted on (the training rows); all by default. The other
-    arguments are those of `hash_rows` and `hash_columns`.
-    """
-    hashed = hash_rows(texts, ngrams=ngrams, shared=shared)
-    return feature_rows(hashed, hash_columns(hashed, counted=counted, min_count=min_count))
-
-
 def word_overlap(premise: Tokens, hypothesis: Tokens) -> tuple[Ints, Ints]:
     """Return per row how many distinct words of the hypothesis the premise has, and how many there are."""
-    stamp = np.full(hypothesis.n_types, -1, dtype=np.int64)
-    shared, distinct = _kernels.overlap_counts(
-        premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets, stamp
+    every_word = np.ones(hypothesis.n_types, dtype=np.bool_)
+    return _native.overlap_counts(
+        premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets, every_word
     )
-    return shared, distinct

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.data.space import MEMORY, Space
-from cuecard.models.linear import _kernels
 from cuecard.models.linear.features_on_request import Features
 from cuecard.models.linear.learner import LinearModel
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints, follows
 
 #: Features of some rows, block by block, each with the share that its values get of a row's length.
@@ -70,7 +70,7 @@ class Scorer:
         margins, first = np.zeros((len(rows), self.weights.shape[1])), 0
         for features, share in parts:
             last = first + features.shape[1]
-            _kernels.add_margins(
+            _native.add_margins(
                 features.indptr.astype(np.int64, copy=False),
                 features.indices.astype(np.int32, copy=False),
                 features.data,

@@ -13,14 +13,15 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from cuecard.errors import UsageError
-from cuecard.models.examples import Dynamics, Epoch, accuracy, gold_probabilities, recorded_epoch
+from cuecard.models.examples import Dynamics, Epoch, best_epoch, no_longer_better, validation_figures
+from cuecard.models.learner import Recorder
 from cuecard.models.neural.batches import Batch, ExamplePart, epoch_batches
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
 from cuecard.models.neural.losses import TrainedFor, losses
 from cuecard.models.neural.modules import Reader
 from cuecard.models.saved import Arrays, Checkpoint, under
 from cuecard.models.text_model import Step, Watch, Weighting
-from cuecard.stats.arrays import Bools, Floats, Ints, Singles
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 #: The state of a module or of an optimiser, by name.
 Tensors = dict[str, Tensor]
@@ -61,10 +62,6 @@ class RunPosition:
     batch: int = 0  # batches finished in the epoch under way
     batch_size: int = 0
     loss_sum: float = 0.0
-    best_epoch: int = 0
-    best_accuracy: float = -1.0  # below any accuracy, so that the first epoch is better
-    best_loss: float = 0.0
-    not_better: int = 0  # epochs in a row without a better one
     seconds: float = 0.0  # spent on the epoch under way
     learning_rate: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -91,8 +88,7 @@ class Training:
         self.device = next(module.parameters()).device
         self._trained_for: TrainedFor | None = None
         self._best: Tensors = {}
-        self._gold: list[Singles] = []
-        self._correct: list[Bools] = []
+        self._recorder = Recorder([part.examples for part in data.recorded], data.held_out)
         self._lengths = data.part.lengths()
 
     @property
@@ -103,15 +99,7 @@ class Training:
     @property
     def dynamics(self) -> Dynamics | None:
         """What was recorded after every epoch, if anything was to be."""
-        if not self.data.recorded:
-            return None
-        sizes = [len(part.examples) for part in self.data.recorded]
-        n = sum(sizes)
-        held = np.arange(n) >= sizes[0]
-        if self.data.held_out is not None:
-            held[: sizes[0]] = self.data.held_out
-        gold = np.array(self._gold, dtype=np.float32).reshape(-1, n)
-        return Dynamics(gold, np.array(self._correct, dtype=np.bool_).reshape(-1, n), held)
+        return self._recorder.dynamics
 
     def run(self, trained_for: TrainedFor | None = None) -> None:
         """Train to the end, from where the checkpoint is; leaves the module with the best epoch's weights.
@@ -121,16 +109,12 @@ class Training:
         self._trained_for = trained_for
         self.resume()
         with memory_for(self.settings.batch_size, self.checkpoint.folder if self.checkpoint else None):
-            while self.progress.epoch < self.settings.epochs and not self._no_longer_better:
+            while self.progress.epoch < self.settings.epochs and not self._stops:
                 self._run_epoch()
         if self._best:
             self.module.load_state_dict(self._best)
         if trained_for is not None:
             trained_for.detach()
-
-    @property
-    def _no_longer_better(self) -> bool:
-        return self.data.validation is not None and self.progress.not_better >= self.settings.patience
 
     def _run_epoch(self) -> None:
         progress, settings = self.progress, self.settings
@@ -189,44 +173,31 @@ class Training:
         starts = self.data.part.examples.first_rows
         return starts[batch + 1] - starts[batch] if self.data.part.examples.grouped else None
 
+    @property
+    def _stops(self) -> bool:
+        return no_longer_better(self.history, self.settings.patience)
+
     def _finish_epoch(self, loss: float, began: float) -> None:
         """Judge the epoch: keep the best state, decay the learning rate, record the dynamics."""
-        progress, rate = self.progress, self.progress.learning_rate
-        share, cost = None, None
-        if self.data.validation is not None:
-            share, cost = self._validate(self.data.validation)
-            better = (-share, cost) < (-progress.best_accuracy, progress.best_loss)
-            if better:
-                progress.best_accuracy, progress.best_loss = share, cost
-                progress.best_epoch, progress.not_better = progress.epoch + 1, 0
-                self._best = {
-                    name: value.detach().to("cpu", copy=True)
-                    for name, value in self.module.state_dict().items()
-                }
-            else:
-                progress.not_better += 1
-                progress.learning_rate *= self.settings.decay
-                self._set_learning_rate()
-        if self.data.recorded:
-            gold, correct = recorded_epoch(
-                [(self._chances(part), part.examples) for part in self.data.recorded]
-            )
-            self._gold.append(gold)
-            self._correct.append(correct)
-        seconds = time.perf_counter() - began
-        progress.history.append(asdict(Epoch(progress.epoch + 1, loss, seconds, share, cost, rate)))
+        progress, judged = self.progress, self.data.validation
+        figures: tuple[float | None, float | None] = (None, None)
+        if judged is not None:
+            figures = validation_figures(self._chances(judged), judged.examples)
+        self._recorder.add(self._chances(part) for part in self.data.recorded)
         progress.epoch += 1
+        seconds = time.perf_counter() - began
+        epoch = Epoch(progress.epoch, loss, seconds, *figures, progress.learning_rate)
+        progress.history.append(asdict(epoch))
         progress.batch, progress.loss_sum, progress.seconds = 0, 0.0, 0.0
-
-    def _validate(self, part: ExamplePart) -> tuple[float, float]:
-        """Return accuracy and loss; an example whose label the model does not know is wrong and has no loss."""
-        examples = part.examples
-        chances = self._chances(part)
-        has_label = examples.gold >= 0
-        gold = np.maximum(gold_probabilities(chances, examples)[has_label], 1e-30)
-        weights = examples.example_weights[has_label]
-        loss = float(-(np.log(gold) * weights).sum() / weights.sum()) if weights.any() else 0.0
-        return accuracy(chances, examples), loss
+        if judged is None:
+            return
+        if best_epoch(self.history) == progress.epoch:
+            self._best = {
+                name: value.detach().to("cpu", copy=True) for name, value in self.module.state_dict().items()
+            }
+        else:
+            progress.learning_rate *= self.settings.decay
+            self._set_learning_rate()
 
     def _chances(self, part: ExamplePart) -> Floats:
         outputs = outputs_of(self.module, part.rows, part.numbers, batch_size=4 * self.settings.batch_size)
@@ -257,9 +228,7 @@ class Training:
         self._best = as_tensors(under("best.", arrays))
         self._restore_optimiser(as_tensors(under("optimiser.", arrays)))
         self._set_learning_rate()
-        if self.data.recorded:
-            self._gold = list(arrays["dynamics.probability"])
-            self._correct = list(arrays["dynamics.correct"])
+        self._recorder.restore(arrays, len(self.history))
         torch.set_rng_state(torch.from_numpy(arrays["random.cpu"]))
         if self.device.type == "cuda":
             torch.cuda.set_rng_state(torch.from_numpy(arrays["random.cuda"]), self.device)
@@ -295,12 +264,10 @@ class Training:
             **as_arrays("best.", self._best),
             **as_arrays("optimiser.", optimiser),
             "random.cpu": torch.get_rng_state().numpy(),
+            **self._recorder.arrays(),
         }
         if self.device.type == "cuda":
             arrays["random.cuda"] = torch.cuda.get_rng_state(self.device).numpy()
-        dynamics = self.dynamics
-        if dynamics is not None:
-            arrays |= {"dynamics.probability": dynamics.probability, "dynamics.correct": dynamics.correct}
         progress = self.progress
         name = f"{progress.epoch}-{progress.batch}-{progress.batch_size}"
         self.checkpoint.write(name, arrays, asdict(progress))

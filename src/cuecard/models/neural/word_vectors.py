@@ -10,8 +10,8 @@ import numpy as np
 from cuecard.data.files.paths import check_regular
 from cuecard.errors import InputError
 from cuecard.models.neural.word_rows import FIRST_WORD, PADDING, UNKNOWN, Vocabulary
-from cuecard.models.neural.words import _kernels
 from cuecard.models.saved import file_digest
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Singles
 from cuecard.text import Tokens
 
@@ -62,7 +62,7 @@ def cbow_vectors(
         for epoch in range(EPOCHS):
             n = len(weight)
             order = generator.permutation(n) if even else generator.choice(n, size=n, p=weight / weight.sum())
-            _kernels.cbow_epoch(
+            _native.cbow_epoch(
                 ids,
                 offsets,
                 order,

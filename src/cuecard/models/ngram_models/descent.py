@@ -16,11 +16,12 @@ from scipy.special import softmax
 
 from cuecard.data import Examples
 from cuecard.errors import UsageError
-from cuecard.models.examples import Dynamics, Epoch, accuracy, gold_probabilities, recorded_epoch
+from cuecard.models.examples import Epoch, best_epoch, no_longer_better, validation_figures
+from cuecard.models.learner import Recorder
 from cuecard.models.linear.learner import softmax_within
-from cuecard.models.ngram_models import _kernels
 from cuecard.models.saved import Arrays, Checkpoint, expected
 from cuecard.models.text_model import Objective, Step, Watch
+from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Floats, Ints, Singles
 
 #: Vectors of features, of outputs, the bias, and what an objective learns aside.
@@ -92,9 +93,7 @@ class Descent:
         )
         self.best: Vectors = self.now
         self.history: list[Epoch] = []
-        self._recorded: Sequence[Bags] = ()
-        self._gold: list[Singles] = []
-        self._correct: list[Bools] = []
+        self.recorder = Recorder([])
         weights = self.examples.example_weights
         # Where the whole weight fell to examples that are held out, the others count alike.
         self._weights = weights / weights[learned].mean() if weights[learned].any() else np.ones(len(weights))
@@ -104,54 +103,39 @@ class Descent:
         self._visited = np.repeat(learned, self._visits[learned])
 
     def run(
-        self, judged: Bags | None, *, record: Sequence[Bags], state: Checkpoint | None, watch: Watch | None
+        self,
+        judged: Bags | None,
+        *,
+        record: Sequence[Bags],
+        held_out: Bools,
+        state: Checkpoint | None,
+        watch: Watch | None,
     ) -> None:
         """Learn to the end, from where the state on disk is; `best` is then what to keep.
 
-        After every epoch, the dynamics of the examples to `record` are kept, those to learn from first.
+        After every epoch, the dynamics of the examples to `record` are kept, those to learn from first, of which some
+        are held out.
         """
-        self._recorded = record
+        self.recorder = Recorder([bags.examples for bags in record], held_out)
         if state is not None:
             self._restore(state)
-        while len(self.history) < self.settings.epochs and not self._no_longer_better:
+        patience = self.settings.patience
+        while len(self.history) < self.settings.epochs and not no_longer_better(self.history, patience):
             began = time.perf_counter()
             loss = self._epoch(watch)
-            validation = (None, None) if judged is None else self._judge(judged)
-            self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *validation))
-            if judged is None or self._best_epoch == len(self.history):
+            figures: tuple[float | None, float | None] = (None, None)
+            if judged is not None:
+                figures = validation_figures(self._probabilities(judged), judged.examples)
+            self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *figures))
+            if judged is None or best_epoch(self.history) == len(self.history):
                 self.best = tuple(array.copy() for array in self.now)
-            if record:
-                gold, correct = recorded_epoch(
-                    [(self._probabilities(bags), bags.examples) for bags in record]
-                )
-                self._gold.append(gold)
-                self._correct.append(correct)
+            self.recorder.add(self._probabilities(bags) for bags in record)
             if state is not None:
                 self._keep(state)
         if watch is not None:
             self._report(
                 watch, len(self.history), len(self.history) * len(self._visited), self.history[-1].loss
             )
-
-    @property
-    def _best_epoch(self) -> int:
-        """The number of the epoch of the highest validation accuracy, the lowest loss among equals."""
-        best = min(
-            self.history, key=lambda e: (-(e.validation_accuracy or 0), e.validation_loss or 0, e.number)
-        )
-        return best.number
-
-    @property
-    def _no_longer_better(self) -> bool:
-        if not self.history or self.history[-1].validation_accuracy is None:
-            return False
-        return len(self.history) - self._best_epoch >= self.settings.patience
-
-    def dynamics(self, held_out: Bools) -> Dynamics:
-        """Return what was recorded after every epoch; `held_out` is of the examples given to learn from."""
-        others = sum(len(bags.examples) for bags in self._recorded[1:])
-        held = np.concatenate([held_out, np.ones(others, np.bool_)])
-        return Dynamics(np.array(self._gold), np.array(self._correct), held)
 
     def _order(self) -> Ints:
         """Return the examples of the epoch under way, a function of seed and epoch alone."""
@@ -190,8 +174,8 @@ class Descent:
         common = (examples.gold, self._factors, order, rate, decay, vectors, output)
         loops = self._objective.arguments(aside)
         if examples.grouped:
-            return float(_kernels.learn_choices(*self.bags.arrays, examples.first_rows, *common, *loops))
-        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias, *loops))
+            return _native.learn_choices(*self.bags.arrays, examples.first_rows, *common, *loops)
+        return _native.learn_labels(*self.bags.arrays, *common, bias, *loops)
 
     def _probabilities(self, bags: Bags) -> Floats:
         vectors, output, bias, *_ = self.now
@@ -201,27 +185,14 @@ class Descent:
             return softmax_within(margins[:, 0], bags.examples.first_rows)
         return np.asarray(softmax(margins + bias, axis=1))
 
-    def _judge(self, judged: Bags) -> tuple[float, float]:
-        """Return accuracy and mean loss on what is not learned from; unknown labels are wrong and have no loss."""
-        examples, chances = judged.examples, self._probabilities(judged)
-        gold = np.maximum(gold_probabilities(chances, examples), 1e-30)
-        weights = np.where(examples.gold >= 0, examples.example_weights, 0)
-        loss = float(-(weights * np.log(gold)).sum() / max(weights.sum(), 1e-300))
-        return accuracy(chances, examples), loss
-
     def _report(self, watch: Watch, epoch: int, done: int, loss: float) -> None:
         last = self.history[-1].validation_accuracy if self.history else None
         watch(Step(epoch, self.settings.epochs, done, self.settings.epochs * len(self._visited), loss, last))
 
     def _keep(self, state: Checkpoint) -> None:
-        arrays: Arrays = {}
+        arrays = self.recorder.arrays()
         for name, vectors in (("now", self.now), ("best", self.best)):
             arrays |= {f"{name}.{i}": array for i, array in enumerate(vectors)}
-        if self._gold:
-            arrays |= {
-                "dynamics.probability": np.array(self._gold),
-                "dynamics.correct": np.array(self._correct),
-            }
         history = [asdict(epoch) for epoch in self.history]
         state.write(str(len(history)), arrays, {"history": history})
 
@@ -233,10 +204,7 @@ class Descent:
         try:
             self.history = [Epoch(**epoch) for epoch in progress["history"]]
             self.now, self.best = self._like_now(arrays, "now"), self._like_now(arrays, "best")
-            if "dynamics.probability" in arrays:
-                shape = len(self.history), sum(len(bags.examples) for bags in self._recorded)
-                self._gold = list(expected(arrays, "dynamics.probability", np.float32, *shape))
-                self._correct = list(expected(arrays, "dynamics.correct", np.bool_, *shape))
+            self.recorder.restore(arrays, len(self.history))
         except (KeyError, TypeError, ValueError) as error:
             raise state.damaged(error) from None
 

@@ -84,9 +84,9 @@ class FastText(NGramModel):
         record = [whole] if job.dynamics else []
         if record and job.validation is not None and judged is not None:
             record.append(judged)
-        run.run(judged, record=record, state=state, watch=job.watch)
+        run.run(judged, record=record, held_out=held, state=state, watch=job.watch)
         self.vectors_, self.output_, self.bias_ = run.best[:3]
-        self.history_, self.dynamics_ = tuple(run.history), run.dynamics(held) if job.dynamics else None
+        self.history_, self.dynamics_ = tuple(run.history), run.recorder.dynamics
 
     def embed(self, data: Instances) -> Floats:
         """Return one vector per row: the average, which enters the softmax."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.data import Instances
-from cuecard.models.examples import Dynamics, answers, gold_probabilities, training_examples
+from cuecard.models.examples import training_examples
+from cuecard.models.learner import Recorder
 from cuecard.models.linear.input_features import State
 from cuecard.models.linear.learner import LinearModel
 from cuecard.models.ngram_models.model import NGramModel
@@ -45,14 +45,11 @@ class LinearText(NGramModel):
         rows = self.learn_reading(job.data, job.condition)
         features = self.features(rows)
         self.linear_ = LinearModel(self.strength, self.tolerance, self.epochs, self.seed)
-        gold: list[npt.NDArray[np.float32]] = []
-        correct: list[npt.NDArray[np.bool_]] = []
+        recorder = Recorder([examples] if job.dynamics else [])
 
         def each_epoch() -> None:
             if job.dynamics:
-                chances = self.probabilities(features, rows.first_row)
-                gold.append(gold_probabilities(chances, examples).astype(np.float32))
-                correct.append(answers(chances, examples) == examples.gold)
+                recorder.add([self.probabilities(features, rows.first_row)])
             if job.watch is not None:
                 done = self.linear_.epochs_
                 job.watch(Step(done, self.epochs, done, self.epochs, self.linear_.gap_))
@@ -63,8 +60,7 @@ class LinearText(NGramModel):
             y[examples.right_rows] = 1
         row_weights = np.repeat(examples.example_weights, examples.sizes)
         self.linear_.fit(features, y, sample_weight=row_weights, groups=groups, each_epoch=each_epoch)
-        nothing = np.zeros(len(examples), np.bool_)
-        self.dynamics_ = Dynamics(np.array(gold), np.array(correct), nothing) if job.dynamics else None
+        self.dynamics_ = recorder.dynamics
         self.labels_ = examples.labels
 
     def embed(self, data: Instances) -> Floats:

@@ -22,10 +22,10 @@ from cuecard.models.linear.input_features import (
 )
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.linear.ngram_features import BITS, HashColumns, word_keys
-from cuecard.models.ngram_models import _kernels
 from cuecard.models.saliency import SaliencyMaps, TokenTexts, in_table
 from cuecard.models.saved import Arrays
 from cuecard.models.text_model import Condition, check_condition, visible
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.text import encode
 
@@ -190,14 +190,14 @@ def _ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
         premise, hypothesis = rows.encoded.premise, rows.encoded.hypothesis
         if kind.side is None:
             stamp = np.full(len(keys), -1, dtype=np.int64)
-            _kernels.add_shared(
+            _native.add_shared(
                 *entries, premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets, keys, mask,
                 column, scratch, stamp, squares["premise"], squares["hypothesis"],
             )  # fmt: skip
         else:
             tokens = rows.tokens(kind.side)
             norms = np.zeros(len(tokens.ids))
-            _kernels.add_ngrams(
+            _native.add_ngrams(
                 *entries, tokens.ids, tokens.offsets, keys, kind.ngrams, mask, column, scratch, norms
             )
             if kind.side != "joined":

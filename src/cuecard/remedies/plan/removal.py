@@ -13,8 +13,8 @@ from scipy import sparse
 
 from cuecard.analysis import Measure
 from cuecard.audits import Cues
+from cuecard.audits.cues.audit import CUES, NAME
 from cuecard.audits.cues.findings import cue_gain
-from cuecard.audits.cues.measures import CUES, NAME
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints

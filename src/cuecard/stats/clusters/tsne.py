@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from cuecard.stats import _native
 from cuecard.stats.arrays import Singles
-from cuecard.stats.clusters import _kernels
 
 STEPS = 500
 #: Steps in which neighbours pull this many times as strongly, so that groups find together.
@@ -30,7 +30,7 @@ def tsne(points: Singles, *, perplexity: float = 30.0) -> Singles:
     start = points[:, :2] if points.shape[1] > 1 else np.column_stack([points[:, 0], np.zeros(n)])
     places = np.ascontiguousarray(start / (start[:, 0].std() or 1) * BEGINNING, dtype=np.float32)
     rate = max(n / EXAGGERATION / 4, 50.0)
-    _kernels.descend(
+    _native.descend(
         places,
         joint.indptr.astype(np.int64),
         joint.indices.astype(np.int64),
@@ -52,7 +52,7 @@ def joint_shares(points: Singles, perplexity: float) -> csr_matrix:
     np.fill_diagonal(distances, np.inf)
     k = min(n - 1, int(NEIGHBOURS * perplexity + 1))
     columns = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    shares = _kernels.neighbour_shares(np.take_along_axis(distances, columns, axis=1), perplexity)
+    shares = _native.neighbour_shares(np.take_along_axis(distances, columns, axis=1), perplexity)
     own = csr_matrix((shares.ravel(), columns.ravel(), np.arange(n + 1) * k), shape=(n, n))
     both = (own + own.T).tocsr()
     both.data /= both.data.sum()

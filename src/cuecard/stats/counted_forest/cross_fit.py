@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.counted_forest import _kernels
 from cuecard.stats.counted_forest.points import distinct_points
 
 T = TypeVar("T")
@@ -78,9 +78,7 @@ def cross_fitted(
         kept = (counts - left_out.reshape(counts.shape))[point, label]
         kept, rests = (kept, np.empty(0)) if mass is None else _whole_and_rest(kept)
         mixed = np.random.SeedSequence([seed, fold]).generate_state(1, np.uint64)[0]
-        leaves = _kernels.forest(
-            values, ranks, cells, kept, rests, n_labels, held, trees, depth, tried, mixed
-        )
+        leaves = _native.forest(values, ranks, cells, kept, rests, n_labels, held, trees, depth, tried, mixed)
         probabilities[here] = leaves[place]
 
     in_threads(one_fold, len(bounds) - 1, threads)
@@ -108,7 +106,7 @@ def on_counts(
     cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
     held = np.flatnonzero(asked)
     mixed = np.random.SeedSequence([seed, 0]).generate_state(1, np.uint64)[0]
-    probabilities[here[held]] = _kernels.forest(
+    probabilities[here[held]] = _native.forest(
         of_points,
         ranks,
         cells,

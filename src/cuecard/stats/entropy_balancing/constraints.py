@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,13 +12,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.entropy_balancing._kernels import gather_sums
 
 __all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
 Target: TypeAlias = Literal["uniform", "overall"] | npt.ArrayLike
 # Rows of a matrix that are looked at at a time.
 _ROWS = 1 << 20
+# Below this many entries, a second thread costs more than it saves.
+_WORTH_THREADS = 200_000
 
 
 class LabelledFeatures:
@@ -46,11 +49,16 @@ class LabelledFeatures:
         )
         transposed = folded.tocsc()
         self._by_row = (folded.indptr, folded.indices, None if binary else folded.data)
-        self._by_column = (transposed.indptr, transposed.indices, None if binary else transposed.data)
+        ones = (
+            np.ones(len(columns)) if binary else None
+        )  # for both directions: the order of ones does not matter
+        self._row_sums = _Product(folded, ones)
+        self._column_sums = _Product(transposed.T, ones)
+        self._binary = binary
 
     def scores(self, multipliers: Floats) -> Floats:
         """Σ_j f_ij · multipliers[j, y_i] for every row i."""
-        return _product(self._by_row, np.ascontiguousarray(multipliers).ravel(), self.rows)
+        return self._row_sums(np.ascontiguousarray(multipliers).ravel())
 
     def multipliers_of(self, rows: Ints, multipliers: Floats) -> Iterator[tuple[Ints, Floats]]:
         """The features of each of some rows that has any, with their multipliers for the row's label."""
@@ -91,25 +99,47 @@ class LabelledFeatures:
 
     def totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
-        flat = _product(self._by_column, mass, self.features * self.label_count)
-        return flat.reshape(self.features, self.label_count)
+        return self._column_sums(mass).reshape(self.features, self.label_count)
 
     def squared_totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij² for every feature j."""
-        indptr, indices, values = self._by_column
-        if values is None:
+        if self._binary:
             return np.asarray(self.totals(mass).sum(axis=1))
-        flat = _product((indptr, indices, values**2), mass, self.features * self.label_count)
+        flat = self._column_sums.squared(mass)
         return np.asarray(flat.reshape(self.features, self.label_count).sum(axis=1))
 
 
-def _product(compressed: tuple[Any, Any, Any], x: Floats, size: int) -> Floats:
-    indptr, indices, values = compressed
-    if values is not None:
-        return np.asarray(sparse.csr_array((values, indices, indptr), shape=(size, len(x))) @ x)
-    out = np.empty(size)
-    gather_sums(indptr, indices, x, out)
-    return out
+class _Product:
+    """A sparse matrix times vectors, its rows divided between two threads.
+
+    Every row is summed by one of them in the order of its entries, so the result does not depend on threads.
+    """
+
+    def __init__(self, matrix: Any, values: Floats | None = None) -> None:
+        data = matrix.data if values is None else values
+        indptr, indices = matrix.indptr, matrix.indices
+        rows, width = matrix.shape
+        several = len(indices) >= _WORTH_THREADS
+        middle = int(np.searchsorted(indptr, len(indices) // 2)) if several else rows
+        self._parts = []
+        for first, last in pairwise(sorted({0, middle, rows})):
+            entries = slice(int(indptr[first]), int(indptr[last]))
+            begins = indptr[first : last + 1] - indptr[first]
+            part = sparse.csr_array((data[entries], indices[entries], begins), shape=(last - first, width))
+            self._parts.append(part)
+
+    def __call__(self, x: Floats) -> Floats:
+        return self._each(self._parts, x)
+
+    def squared(self, x: Floats) -> Floats:
+        """Return the product of the squared entries."""
+        return self._each([part.power(2) for part in self._parts], x)
+
+    def _each(self, parts: list[Any], x: Floats) -> Floats:
+        if len(parts) == 1:
+            return np.asarray(parts[0] @ x)
+        with ThreadPoolExecutor(len(parts)) as pool:
+            return np.concatenate([np.zeros(0), *pool.map(lambda part: part @ x, parts)])
 
 
 def checked_features(features: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.entropy_balancing._kernels import add_by_column
 from cuecard.stats.entropy_balancing.constraints import LabelledFeatures
 from cuecard.stats.entropy_balancing.dual import Units
 
@@ -48,6 +48,19 @@ class StoredFeatures(LabelledFeatures):
         self.labels = labels
         self._by_row = (indptr, indices, values)
 
+    def scores(self, multipliers: Floats) -> Floats:
+        """Σ_j f_ij · multipliers[j, y_i] for every row i."""
+        indptr, indices, values = self._by_row
+        flat, sums = np.ascontiguousarray(multipliers).ravel(), np.empty(self.rows)
+        for start in range(0, self.rows, _ROWS):
+            bounds = indptr[start : start + _ROWS + 1]
+            entries = slice(int(bounds[0]), int(bounds[-1]))
+            data = np.ones(entries.stop - entries.start) if values is None else values[entries]
+            shape = (len(bounds) - 1, len(flat))
+            part = sparse.csr_array((data, indices[entries], bounds - bounds[0]), shape=shape)
+            sums[start : start + _ROWS] = part @ flat
+        return sums
+
     def totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
         return self._added(mass)
@@ -59,7 +72,7 @@ class StoredFeatures(LabelledFeatures):
     def _added(self, mass: Floats, *, squared: bool = False) -> Floats:
         indptr, indices, values = self._by_row
         out = np.zeros(self.features * self.label_count)
-        add_by_column(indptr, indices, _NONE if values is None else values, mass, out, squared)
+        _native.add_by_column(indptr, indices, _NONE if values is None else values, mass, out, squared)
         return out.reshape(self.features, self.label_count)
 
     def only(self, chosen: Ints) -> LabelledFeatures:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.units import _kernels
 
 #: Units are told apart by size up to 2^15 rows with a feature; larger ones count as that large.
 SIZE_BINS = 16
@@ -63,7 +63,7 @@ def unit_counts(
         repeated = np.repeat(np.diff(bounds) > 1, np.diff(bounds))
         sizes = np.diff(bounds)
         order, bounds = order[repeated], np.concatenate([[0], np.cumsum(sizes[sizes > 1])])
-    units_, squares, many, rows_squared, rows, crossed = _kernels.repeated_sums(
+    units_, squares, many, rows_squared, rows, crossed = _native.repeated_sums(
         np.require(ids, np.int32, "C"),
         np.require(offsets, np.int64, "C"),
         order.astype(np.int64),

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
+from cuecard.stats import _native
 from cuecard.stats._arrays import Alternative, chosen_tail, divided
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.units import _kernels
 
 #: Values of the null distribution kept exactly at either end; those between are joined to as many groups.
 _KEPT = 32
@@ -118,7 +118,7 @@ def _log_tails(
     step = step if np.isfinite(step) else 0.0
     nearer = np.sign(statistic) * np.maximum(np.abs(statistic) - step / 2, 0.0)
     r, u = np.zeros(len(nearer)), np.zeros(len(nearer))
-    _kernels.saddle_points(np.ascontiguousarray(nearer), values, shares, scales, counts, r, u)
+    _native.saddle_points(np.ascontiguousarray(nearer), values, shares, scales, counts, r, u)
     with np.errstate(divide="ignore", invalid="ignore"):
         adjusted = np.where(r == 0, 0.0, r + np.log(u / r) / r)
     # Near the mean r* is a ratio of two small numbers; there the tail is about a half in any case.

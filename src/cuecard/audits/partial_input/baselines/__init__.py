@@ -1,1 +1,0 @@
-"""Every baseline that should not be enough, and how good it is."""
