@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -122,22 +121,16 @@ class CountingFamily(Family, Protocol):
 
 @runtime_checkable
 class LearningFamily(Family, Protocol):
-    """A family that must see the whole train split before it can name its features."""
+    """A family that must see the training instances before it can name its features."""
 
-    def observe(self, data: Encoded) -> Any:
-        """Return a mergeable summary of a part of the data."""
-        ...
-
-    def fitted(self, observed: Any) -> Family:
-        """Return the family that the merged summary asks for."""
+    def learned(self, data: Encoded) -> Family:
+        """Return the family that the training instances ask for."""
         ...
 
 
-def learned(family: Family, parts: Iterable[Encoded]) -> Family:
-    """Return the family after it has seen all parts, if it must."""
-    if not isinstance(family, LearningFamily):
-        return family
-    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))
+def learned(family: Family, data: Encoded) -> Family:
+    """Return the family after it has seen the training instances, if it must."""
+    return family.learned(data) if isinstance(family, LearningFamily) else family
 
 
 def count_features(

@@ -18,18 +18,6 @@ from cuecard.text import STOP_WORDS, Encoded
 from cuecard.wording import only_applies_to, plural
 
 
-@dataclass(frozen=True, eq=False)
-class LengthCounts:
-    """How many training instances have each number of tokens; merges with the counts of other parts."""
-
-    counts: npt.NDArray[np.int64]
-
-    def merge(self, other: LengthCounts) -> LengthCounts:
-        """Return the counts of both parts together."""
-        size = max(len(self.counts), len(other.counts))
-        return LengthCounts(_padded(self.counts, size) + _padded(other.counts, size))
-
-
 @dataclass(frozen=True)
 class Lengths:
     """Bins that each hold about the same share of the training instances, named by their range of tokens.
@@ -46,22 +34,18 @@ class Lengths:
     bins: int = 5
     edges: tuple[int, ...] | None = None
 
-    def observe(self, data: Encoded) -> LengthCounts:
-        """Return what a part of the data says about where the bins should lie."""
-        in_train = (data.instances.table["split"].cast(pl.String) == "train").to_numpy()
-        return LengthCounts(np.bincount(data.scoped.lengths[in_train]))
-
-    def fitted(self, observed: LengthCounts) -> Lengths:
+    def learned(self, data: Encoded) -> Lengths:
         """Return the family with bins of about equal share; ties merge bins rather than split a length."""
-        below = np.cumsum(observed.counts)
-        wanted = np.arange(1, self.bins) / self.bins * below[-1]
-        edges = np.unique(np.searchsorted(below, wanted, side="left"))
+        in_train = (data.instances.table["split"].cast(pl.String) == "train").to_numpy()
+        below = np.cumsum(np.bincount(data.scoped.lengths[in_train]))
+        shares = np.arange(1, self.bins) / self.bins * below[-1]
+        edges = np.unique(np.searchsorted(below, shares, side="left"))
         return replace(self, edges=tuple(int(edge) for edge in edges if edge < len(below) - 1))
 
     def presence(self, data: Encoded) -> Presence:
         """Return the bin of every instance and, for grouped tasks, whether it is the longest or shortest."""
         if self.edges is None:
-            return self.fitted(self.observe(data)).presence(data)
+            return self.learned(data).presence(data)
         lengths = data.scoped.lengths
         bins = np.searchsorted(self.edges, lengths, side="left")
         columns = {name: bins == b for b, name in enumerate(_bin_names(self.edges))}
@@ -79,10 +63,6 @@ def _bin_names(edges: tuple[int, ...]) -> list[str]:
         for low, high in pairwise(edges)
     ]
     return [first, *between, f"{edges[-1] + 1:,} or more tokens"]
-
-
-def _padded(counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    return np.pad(counts, (0, size - len(counts)))
 
 
 def extremes(lengths: npt.NDArray[np.int64], instances: Instances) -> dict[str, npt.NDArray[np.bool_]]:

@@ -137,7 +137,7 @@ class FamilyReader:
     def _family(self) -> Family:
         tokens, language = self._reading
         family = FAMILIES.get(self.name.partition(OF)[0])()
-        return learned(family, [encode(self.train, tokens=tokens, scope="hypothesis", language=language)])
+        return learned(family, encode(self.train, tokens=tokens, scope="hypothesis", language=language))
 
     @cached_property
     def _train_presence(self) -> Presence:

@@ -44,7 +44,7 @@ def reaudit(
     """
     names = [name for name in FAMILIES.names() if name not in ON_REQUEST or name in features]
     audit = Cues(features=tuple(names), regex=regex)
-    families = [learned(family, [encoded]) for family in audit.families()]
+    families = [learned(family, encoded) for family in audit.families()]
     relational = [family.name for family in families if getattr(family, "relational", False)]
     row_weights = weights[encoded.instances.example_codes]
     counts = {

@@ -156,7 +156,7 @@ class Cues:
         encoded = self.encode(data)
         if not self.stop_words:
             stop_words(encoded.language)  # raises where there is no list, before anything is counted
-        return encoded, [learned(family, [encoded]) for family in self.families()]
+        return encoded, [learned(family, encoded) for family in self.families()]
 
     def families(self) -> list[Family]:
         """Return the chosen feature families."""
