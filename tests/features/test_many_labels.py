@@ -7,7 +7,7 @@ import pytest
 
 from cuecard.audits import Cues
 from cuecard.data import Instances, load
-from cuecard.features import frequent
+from cuecard.features import counts as frequent
 
 
 @pytest.fixture

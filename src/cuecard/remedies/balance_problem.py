@@ -15,7 +15,7 @@ from cuecard.data import Instances
 from cuecard.errors import CueCardError, InputError
 from cuecard.features import FAMILIES, Family, Presence, learned
 from cuecard.features.counts import check_language
-from cuecard.features.weighted_counts import example_features
+from cuecard.features.units import example_features
 from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
