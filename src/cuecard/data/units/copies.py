@@ -195,12 +195,14 @@ def _sets_of_maybe_alike(
         return np.empty(0, dtype=np.uint64), np.zeros(len(rows) + 1, dtype=np.int64)
     words, starts = texts.words(rows[some])
     places = np.arange(len(some))
-    more_bits = _kernels.wide_bits(words, starts, places, _width(sizes[some]))
-    place_of = np.full(len(rows), -1, dtype=np.int64)
-    place_of[some] = places
-    still = np.zeros(len(some), dtype=np.bool_)
-    for of_texts, keys in shared:
-        _kernels.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
+    still, width = np.ones(len(some), dtype=np.bool_), _width(sizes[some])
+    if width > bits.shape[1]:
+        more_bits = _kernels.wide_bits(words, starts, places, width)
+        place_of = np.full(len(rows), -1, dtype=np.int64)
+        place_of[some] = places
+        still[:] = False
+        for of_texts, keys in shared:
+            _kernels.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
     sets, bounds = _kernels.word_sets(words, starts, places, still)
     counts = np.zeros(len(rows), dtype=np.int64)
     counts[some] = np.diff(bounds)
