@@ -195,6 +195,10 @@ def file_size(n: int) -> str:
     return plural(n, "byte")
 
 
+#: How the examples of a split are called.
+SPLIT_NAMES = {"train": "training", "dev": "validation"}
+
+
 def listed(items: list[str], conjunction: str = "and") -> str:
     """Return "a", "a and b" or "a, b and c"."""
     if len(items) <= 1:

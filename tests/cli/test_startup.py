@@ -106,3 +106,39 @@ run()
 """
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (shown.returncode, shown.stdout) == (0, "done\n")
+
+
+#: What takes longer to import than a small file takes to read.
+AFTER_READING = ("cuecard.run", "cuecard.audits.cues", "cuecard.report", "altair", "sklearn", "scipy.stats")
+
+
+def test_what_was_read_is_the_first_line_and_waits_for_no_analysis(tmp_path):
+    rows = [f"the premise {i},somebody sings {i % 7},{'abc'[i % 3]}" for i in range(60)]
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).write_text("\n".join(["sentence1,sentence2,gold_label", *rows]))
+    code = f"""
+import os, sys
+import typer
+from cuecard.cli.main import app
+echo = typer.echo
+def first(line, **options):
+    echo(line)
+    print("LOADED", *[name for name in {AFTER_READING!r} if name in sys.modules], flush=True)
+    os._exit(0)
+typer.echo = first
+app({["audit", str(tmp_path / "train.csv"), "--test", str(tmp_path / "test.csv")]!r})
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines() == [
+        "Read 60 training and 60 test examples. Task: pair. "
+        "Columns: premise = sentence1, hypothesis = sentence2, label = gold_label.",
+        "LOADED",
+    ]
+
+
+@pytest.mark.parametrize("quiet", ["--quiet", "--json"])
+def test_what_was_read_is_not_said_where_only_the_result_is_wanted(tmp_path, quiet):
+    rows = [f"the premise {i},somebody sings {i % 7},{'abc'[i % 3]}" for i in range(60)]
+    (tmp_path / "train.csv").write_text("\n".join(["premise,hypothesis,label", *rows]))
+    shown = _cuecard("audit", "train.csv", "--only", "overview", quiet, cwd=tmp_path)
+    assert (shown.returncode, shown.stderr, "Read 60" in shown.stdout) == (0, "", False)

@@ -108,8 +108,9 @@ def _tell_program(title: str) -> None:
 
 @contextmanager
 def stage(title: str, *, silent: bool) -> Iterator[None]:
-    """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal.
+    """Show a moving bar with the elapsed time while the body runs; nothing if silent.
 
+    Where there is no terminal, such as in a log, a line is printed about a step that takes longer than two seconds.
     That an interrupted run continues is said in a line that stays, in a log as well.
 
     Stages that run at the same time, or one within another, have their bars below each other.
@@ -122,8 +123,14 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     console = Console(stderr=True)
     if RESUMES in title and not silent:  # a bar goes away, and a log has none
         print(title, file=sys.stderr)
-    if silent or not console.is_terminal:
+    if silent:
         yield
+        return
+    if not console.is_terminal:
+        from cuecard.run.running import line_of_long_step
+
+        with line_of_long_step(title):
+            yield
         return
     with _changing:
         if not _stages:

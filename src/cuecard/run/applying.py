@@ -21,7 +21,7 @@ from cuecard.remedies.plan.removal import Method
 from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress, ensure_loaded
+from cuecard.run.running import Data, ProgressOption, ensure_loaded
 from cuecard.stats.limits.limits import judge
 from cuecard.wording import listed, plural
 
@@ -129,7 +129,7 @@ def apply_worksheet(
     *,
     seed: int = 0,
     drawn: Callable[[Card], str] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     **options: Any,
 ) -> Applied:
@@ -141,7 +141,8 @@ def apply_worksheet(
         folder: gets one file per split, and the card in `audit/`.
         seed: seed of the audit.
         drawn: returns the report of a card, which is written beside it.
-        progress: called with each audit's title; returns a context manager the audit runs in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the audits.
     """

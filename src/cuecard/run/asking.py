@@ -18,7 +18,7 @@ from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.cue_members import sample_test
 from cuecard.probes.prompts.study import BUILT_IN
-from cuecard.run.running import Data, Progress, ensure_loaded
+from cuecard.run.running import Data, ProgressOption, ensure_loaded, shown_progress
 from cuecard.writing import check_file
 
 
@@ -39,7 +39,7 @@ def ask(
     max_requests: int | None = None,
     timeout: float = 60.0,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> pl.DataFrame:
     """Return a language model's answers to the test examples, one row per prompt and example, for `probe`.
 
@@ -61,8 +61,10 @@ def ask(
         max_requests: send at most this many requests; the next call resumes.
         timeout: seconds within which a whole answer must have arrived.
         seed: of the sample, and for the model.
-        progress: called with what is done; returns a context manager it is done in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
     """
+    progress = shown_progress(progress)
     check_seed(seed)
     check_endpoint(endpoint)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]

@@ -21,7 +21,14 @@ from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, chosen, configured
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, Progress, ensure_loaded, require_done, run_analyses
+from cuecard.run.running import (
+    Data,
+    ProgressOption,
+    ensure_loaded,
+    require_done,
+    run_analyses,
+    shown_progress,
+)
 from cuecard.run.workspace import budget_of, read_in_parts, space_of
 
 
@@ -33,7 +40,7 @@ def audit(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     engine: str = "local",
     memory: str | int | None = None,
@@ -50,7 +57,8 @@ def audit(
         only: names of the audits to run; all by default.
         skip: names of audits to leave out.
         settings: parameters of single audits, such as ``{"pair_graph": {"forest": "paper"}}``.
-        progress: called with each audit's title; returns a context manager the audit runs in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         command: what the user typed, for the findings and the provenance.
         engine: where it runs: "local", this machine, or "ray", a Ray cluster, which reads the files.
         address: of the Ray cluster; one on this machine by default.
@@ -59,6 +67,7 @@ def audit(
         options: parameters of the audits, such as ``tokens="treebank"``; each goes to every audit that has a
             parameter of that name.
     """
+    progress = shown_progress(progress)
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
     budget = budget_of(memory, engine, address)
     spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
@@ -108,7 +117,7 @@ def overlap(
     orders: str | Path | pl.DataFrame | None = None,
     n: int = 13,
     shortest: int = 5,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
 ) -> Card:
     """Return the card of what a corpus contains of a dataset, and of whether models know its published order.
@@ -120,7 +129,8 @@ def overlap(
             or the number of a shuffle), `logprob` and, where there are several, `shard` and `model`.
         n: words of the shortest run that counts; a shorter text must occur whole.
         shortest: texts with fewer words are not searched for.
-        progress: called with each step's title; returns a context manager it runs in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         command: what the user typed, for the card's provenance.
     """
     sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
@@ -140,7 +150,9 @@ def overlap(
     if orders is not None:
         analyses.append(PublishedOrder())
         inputs["orders"] = orders
-    card = run_analyses(ensure_loaded(data), analyses, inputs=inputs, progress=progress, command=command)
+    card = run_analyses(
+        ensure_loaded(data), analyses, inputs=inputs, progress=shown_progress(progress), command=command
+    )
     for analysis in analyses:
         require_done(card[analysis.name])
     return card

@@ -17,7 +17,7 @@ from cuecard.card.policy_files import read_policy, read_ratchet, shrunk, starter
 from cuecard.data import Source
 from cuecard.errors import InputError, UsageError
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress
+from cuecard.run.running import Data, ProgressOption
 from cuecard.wording import plural
 from cuecard.writing import write_text
 
@@ -33,7 +33,7 @@ def check(
     baseline: Card | str | Path | None = None,
     ratchet: str | Path | None = None,
     today: date | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     **options: Any,
 ) -> Check:
@@ -49,7 +49,8 @@ def check(
         ratchet: a file of accepted violations. The first check writes it, later ones only shorten it. Where the
             environment variable CI is set the file must exist: one that is written there and lost accepts everything.
         today: the day by which allowances expire; today by default.
-        progress: called with each audit's title; returns a context manager the audit runs in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the audits, such as ``tokens="treebank"``.
     """
@@ -82,7 +83,7 @@ def card_to_check(
     sections: Sequence[str] | None = None,
     *,
     test: Source | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     **options: Any,
 ) -> Card:
@@ -129,7 +130,7 @@ def write_starter_policy(
     path: Path,
     *,
     test: Source | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     **options: Any,
 ) -> Path:

@@ -32,10 +32,12 @@ from cuecard.run.finishing import check_labels
 from cuecard.run.running import (
     Data,
     Progress,
+    ProgressOption,
     card_of,
     ensure_loaded,
     require_done,
     run_section,
+    shown_progress,
     side_by_side,
 )
 from cuecard.run.workspace import budget_of, read_in_parts, space_of
@@ -82,7 +84,7 @@ def debias(
     test: Source | None = None,
     like: Card | str | Path | None = None,
     memory: str | int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     **options: Any,
 ) -> Debiased:
@@ -98,10 +100,12 @@ def debias(
             families and smallest count; `options` go before.
         memory: how much memory it may take, such as "4GB"; half of what is free by default. A dataset of files that
             does not fit is mapped from disk, with the same weights.
-        progress: called with the remedy's title; returns a context manager it runs in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the remedy, such as ``ngrams=2`` or ``min_count=50``.
     """
+    progress = shown_progress(progress)
     remedy = selected_remedy(method, _with_card(method, like, options))
     spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
     with space_of(spec, budget_of(memory), settings=[remedy], progress=progress) as space:
@@ -141,7 +145,7 @@ def debias_file(
     like: Card | str | Path | None = None,
     memory: str | int | None = None,
     reading: ReadOptions | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     command: str = "",
     alongside: Callable[[Card, Staged], AbstractContextManager[object]] | None = None,
     **options: Any,
@@ -157,12 +161,14 @@ def debias_file(
         like: the card of an audit whose settings to take, as in `debias`.
         memory: how much memory it may take, as in `debias`; rows that do not fit are written chunk by chunk.
         reading: how to read the rows.
-        progress: called with what is done; returns a context manager it is done in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         command: what the user typed, for the card's provenance.
         alongside: called with the card and with the rows once these are written beside their place; they take it only
             if the context that it returns ends well, so that rows and card are both written or neither.
         options: parameters of the remedy.
     """
+    progress = shown_progress(progress)
     remedy = selected_remedy(method, _with_card(method, like, options))
     target = RowsTarget.checked(out, [train])
     spec = DatasetSpec(train, options=reading or ReadOptions())

@@ -31,7 +31,7 @@ from cuecard.remedies.plan.removal import CueEvidence, Method, cue_evidence, pre
 from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows, write_worksheet
 from cuecard.run.applying import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress, ensure_loaded
+from cuecard.run.running import Data, ProgressOption, ensure_loaded
 
 #: A plan never proposes more than this share of the examples.
 MOST = 0.9
@@ -57,7 +57,7 @@ def plan(
     change: Kind = "drop",
     exact: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     **options: Any,
 ) -> Plan:
     """Return the fewest examples to change so that measures meet their limits, as far as a search by audits finds them.
@@ -77,7 +77,8 @@ def plan(
         change: "drop", "rewrite", "re-pair" (new wrong choices) or "permute" (new positions of right answers).
         exact: change exactly this number of examples instead of searching for the fewest, to compare methods.
         seed: of what is drawn.
-        progress: called with what is done; returns a context manager it is done in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         options: parameters of the audits.
     """
     rules = _rules(goal)
@@ -173,7 +174,7 @@ class _Search:
     method: Method
     change: Kind
     seed: int
-    progress: Progress | None
+    progress: ProgressOption
     options: dict[str, Any]
     allow: tuple[Allowance, ...] = ()
     audited: dict[int, Card] = field(default_factory=dict)

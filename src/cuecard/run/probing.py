@@ -44,7 +44,17 @@ from cuecard.run.choosing import (
     that_can_run,
 )
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, Progress, SectionRun, card_of, ensure_loaded, in_steps, run_section
+from cuecard.run.running import (
+    Data,
+    Progress,
+    ProgressOption,
+    SectionRun,
+    card_of,
+    ensure_loaded,
+    in_steps,
+    run_section,
+    shown_progress,
+)
 from cuecard.wording import listed
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
@@ -75,7 +85,7 @@ def probe(
     settings: Settings | None = None,
     prediction_columns: Mapping[str, str] | None = None,
     labels: Mapping[str, str | None] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     tell: Tell = silently,
     command: str = "",
     cache: bool = True,
@@ -108,7 +118,8 @@ def probe(
         settings: parameters of single probes or of the cue audit, such as ``{"permutation_test": {"per_label": 20}}``.
         prediction_columns: which column of the predictions is what: id, prediction, gold, model, prompt.
         labels: names of raw label values in the predictions, such as ``{"0": "entailment"}``.
-        progress: called with each probe's title; returns a context manager the probe runs in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
         tell: called with the name of a model that is trained; returns a context manager that gives what to call with
             the progress.
         command: what the user typed, for the findings and the provenance.
@@ -116,6 +127,7 @@ def probe(
         surplus_ids: leave out predictions whose id no test example has, instead of raising an error.
         options: parameters of the probes and of the cue audit, such as ``scope="both"``.
     """
+    progress = shown_progress(progress)
     selection = selected_probes(
         probes,
         audit=audit,

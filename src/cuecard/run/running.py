@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,6 +90,29 @@ def _on_threads(analyses: Sequence[Analysis], run: Callable[[Analysis], T], thre
 
 #: Called with an analysis' title; the analysis runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]
+#: What functions take: True is a line for every step that takes longer than `PATIENCE` seconds.
+ProgressOption = Progress | bool | None
+PATIENCE = 2.0
+
+
+def shown_progress(progress: ProgressOption) -> Progress | None:
+    """Return what steps are shown with; None where they are not."""
+    if isinstance(progress, bool):
+        return line_of_long_step if progress else None
+    return progress
+
+
+@contextmanager
+def line_of_long_step(title: str) -> Iterator[None]:
+    """Print the title on standard error if the body takes longer than `PATIENCE` seconds."""
+    timer = threading.Timer(PATIENCE, lambda: print(f"{title} …", file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 #: A dataset, what `cuecard.load` takes, or a function that loads it; options are checked before anything is read.

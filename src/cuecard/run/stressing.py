@@ -16,7 +16,7 @@ from cuecard.probes import identical_pairs, matching_label
 from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
-from cuecard.run.running import Data, Progress, ensure_loaded
+from cuecard.run.running import Data, ProgressOption, ensure_loaded
 from cuecard.wording import only_applies_to
 from cuecard.writing import check_folder
 
@@ -35,7 +35,7 @@ def hard_examples(
     *,
     balanced: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> WrittenStressSet:
     """Write the examples that no partial input solves, and the rest, one file of each per split.
 
@@ -45,7 +45,8 @@ def hard_examples(
         out: the folder to write to.
         balanced: drop hard examples until every label has equally many.
         seed: seed of the audit and of what is dropped.
-        progress: called with what is done; returns a context manager it is done in.
+        progress: True for a line about every step that takes long, or a function from its title to a context
+            manager that it runs in.
     """
     check_seed(seed)
     check_folder(out, STRESS_FILES)

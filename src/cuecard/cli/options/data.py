@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from cuecard.data import Instances
     from cuecard.data.loading import DatasetSpec, LoadedRows
     from cuecard.run import Progress
+
+#: Bytes of files that are read within a fraction of a second.
+SMALL = 4 << 20
 
 TestOption = Annotated[str | None, option("--test", "TEST", "The test split, in any form TRAIN can have.")]
 
@@ -196,6 +200,15 @@ class Dataset(Rows):
         options = ReadOptions(**splits, **self.files, **self.reading)
         return DatasetSpec(self.train, self.test, dev, options, when_loaded)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether reading takes so little time that it comes before everything that takes longer to import."""
+        files = [Path(name) for name in self.inputs]
+        try:
+            return all(file.is_file() for file in files) and sum(f.stat().st_size for f in files) <= SMALL
+        except (OSError, ValueError):  # told about where it is read
+            return False
+
     def load_rows(self, seed: int, progress: Progress) -> LoadedRows:
         """Return the instances that the options describe, with the rows that they come from."""
         with progress("Reading"):
@@ -223,3 +236,13 @@ class OptionalDataset(Dataset):
     def inputs(self) -> list[str]:
         """What is read, as it was typed."""
         return [source for source in super().inputs if source]
+
+
+def what_was_read(data: Instances) -> str:
+    """Return how many examples were read, as which task, from which columns."""
+    from cuecard.wording import SPLIT_NAMES, listed
+
+    sizes = {name: data.split(name).n_examples for name in data.splits}
+    counts = listed([f"{n:,} {SPLIT_NAMES.get(name, name)}" for name, n in sizes.items()])
+    columns = ", ".join(f"{role} = {column}" for role, column in data.report.recognised.items())
+    return f"Read {counts} examples. Task: {data.task}{f'. Columns: {columns}' if columns else ''}."

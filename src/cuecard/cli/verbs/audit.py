@@ -10,7 +10,7 @@ import typer
 from cuecard.cli.help import DATA, FEATURES, MODELS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.data import Dataset, what_was_read
 from cuecard.cli.options.features import ClusterOptions, Features, StopWordsOption, Texts
 from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
@@ -125,22 +125,30 @@ def audit(
     from cuecard.cli.options.shared import split_settings
     from cuecard.cli.progress import training_bar
     from cuecard.cli.show import exit_if_failed, import_report_early
-    from cuecard.run import audit as run_audit
-    from cuecard.run import kept_until_written, parse_settings
 
     output.check(out, dataset.inputs)
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
-    kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
 
     def when_loaded(data: Instances) -> None:
         set_examples(data.n_examples)
+        if not output.silent:
+            typer.echo(what_was_read(data), err=True)
+
+    spec = dataset.spec(seed, when_loaded)
+    small = dataset.is_small and memory is None and engine is None
+    # What is needed from here on takes longer to import than small files take to read.
+    data = spec() if small else spec
+    from cuecard.run import audit as run_audit
+    from cuecard.run import kept_until_written, parse_settings
+
+    kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
 
     if out is not None:
         import_report_early()
 
     with kept_until_written():
         card = run_audit(
-            dataset.spec(seed, when_loaded),
+            data,
             only=comma_list(only),
             skip=comma_list(skip),
             settings=parse_settings(of_sections, kinds),
