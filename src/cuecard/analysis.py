@@ -44,7 +44,7 @@ Role = Literal["cue", "flaw"]
 #: What the `n` of a finding counts.
 Counted = Literal["examples", "instances", "cues"]
 #: What an analysis keeps for its own sentences and view, and a row of a table in it: only what JSON can hold.
-Summary = Mapping[str, Any]
+Summary = dict[str, Any]
 #: From the most to the least serious.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
@@ -276,7 +276,7 @@ class Result:
     analysis that makes any: by it, q-values hold over all sections of a card.
     """
 
-    summary: Summary
+    summary: Mapping[str, Any]
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     examples: pl.DataFrame | None = None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, severity_of
+from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, Summary, severity_of
 from cuecard.audits.overview_view import overview_view
 from cuecard.audits.repeated_inputs import repeated_inputs
 from cuecard.audits.repetition import repetition_findings
@@ -44,7 +44,7 @@ OVERLAP = MeasureKind(
 KINDS = (EXAMPLES, LABEL_SHARE, REPEATED, CONFLICTING, COPIES, OVERLAP)
 
 
-def overview_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def overview_measures(summary: Summary) -> list[Measure]:
     """Return sizes, label shares, and what occurs more often than it should."""
     name, splits = "overview", summary["splits"]
     total = sum(split["examples"] for split in splits.values())
@@ -96,7 +96,7 @@ class Overview:
         overlap = (
             train_overlap(data).counts() | {"answered": inputs.answered} if data.test is not None else None
         )
-        summary: dict[str, Any] = {
+        summary: Summary = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
             "duplicates": {"exact": inputs.exact, "normalised": inputs.normalised},
             "conflicting_labels": inputs.conflicting,
@@ -122,7 +122,7 @@ def _remembered(overlap: Mapping[str, int]) -> str:
     return f"{which}with the same answer: {correct}"
 
 
-def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
+def _describe(data: Instances, table: pl.DataFrame, name: str) -> Summary:
     rows = _of_split(table, name)
     counts = dict(_counted(rows, ["label"]).iter_rows())
     weights = rows[WEIGHT] if WEIGHT in rows.columns else None
@@ -220,9 +220,7 @@ def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _findings(
-    summary: dict[str, Any], conflicts: pl.DataFrame, examples: int, data: Instances
-) -> list[Finding]:
+def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: Instances) -> list[Finding]:
     findings = []
     conflicting = summary["conflicting_labels"]
     if conflicting:

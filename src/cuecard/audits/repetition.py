@@ -233,8 +233,8 @@ def _shares_of_all(train: Instances, first: Ints, label: Ints) -> _Shares:
     offers = np.unique(text * len(sizes) + train.example_codes[having])
     n = np.bincount(offers // len(sizes), minlength=len(first))
     k = np.bincount(text[right], minlength=len(first))
-    chance = np.bincount(text, 1 / sizes[train.example_codes[having]], minlength=len(first))
-    share, chance = divided(k, n), divided(chance, n)
+    expected = np.bincount(text, 1 / sizes[train.example_codes[having]], minlength=len(first))
+    share, chance = divided(k, n), divided(expected, n)
     return _Shares(n, np.where(label == 0, share, 1 - share), np.where(label == 0, chance, 1 - chance))
 
 

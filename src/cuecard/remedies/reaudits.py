@@ -13,7 +13,8 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, Row, Skip
 from cuecard.audits import AUDITS, Cues
-from cuecard.audits.cues.findings import NOTABLE_GAIN, adjusted_gain
+from cuecard.audits.cues.findings import adjusted_gain
+from cuecard.audits.cues.overall import NOTABLE_GAIN
 from cuecard.audits.cues.statistics import CueTables, cue_tables
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, MissingExtraError

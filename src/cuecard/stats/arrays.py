@@ -14,6 +14,8 @@ Bools = npt.NDArray[np.bool_]
 Singles = npt.NDArray[np.float32]
 #: Small whole numbers of any size: labels, folds, units.
 Codes = npt.NDArray[np.integer[Any]]
+#: Numbers of any type.
+Array = npt.NDArray[Any]
 
 #: Entries of long arrays that are looked at at a time.
 CHUNK = 1 << 20

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Measure, MeasureKind, Result
-from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_features
+from cuecard.analysis import Measure, MeasureKind, Result, Summary
+from cuecard.audits.cues.findings import cue_findings, rare_features
+from cuecard.audits.cues.overall import CueEvidence
 from cuecard.audits.cues.redundancy import COMPARED, given_length, redundancy_table, with_length
 from cuecard.audits.cues.replication import CueRows, cue_matrix, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
@@ -45,7 +46,7 @@ GIVEN_LENGTH = MeasureKind("given_length", "significant features given length", 
 KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH)
 
 
-def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def cue_measures(summary: Summary) -> list[Measure]:
     """Return how many features were tested, are significant and are cues, overall and by family."""
     by_family = [
         OF_FAMILY.of(NAME, family["cues"], family=name)
@@ -218,12 +219,21 @@ class Cues:
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
         if self.sort == "cueness":
             cues = cues.sort("is_cue", "cueness", descending=True, maintain_order=True)
-        evidence = CueEvidence(own, redundancy, held, rows, sample.instances, families)
         by_length = tables.cues.height - own.height
-        findings = cue_findings(
-            evidence, total=int(counts.totals[0].sum()), alpha=self.alpha, by_length=by_length
+        evidence = CueEvidence(
+            own,
+            redundancy,
+            held,
+            rows,
+            sample.instances,
+            families,
+            int(counts.totals[0].sum()),
+            self.alpha,
+            by_length,
         )
-        findings = with_length(findings, by_length, sample.instances.task) + rare_features(counts)
+        findings = with_length(cue_findings(evidence), by_length, sample.instances.task) + rare_features(
+            counts
+        )
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,
@@ -243,7 +253,7 @@ class Cues:
 
     def _summary(
         self, counts: CueCounts, tables: CueTables, sample: Encoded, families: Sequence[Family]
-    ) -> dict[str, Any]:
+    ) -> Summary:
         cues = tables.cues
         by_family = Counter(cues["family"].to_list())
         significant = Counter(cues.filter("significant")["family"].to_list())

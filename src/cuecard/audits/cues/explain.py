@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard._lazy import drawing
-from cuecard.analysis import Evidence
+from cuecard.analysis import Evidence, Summary
 from cuecard.audits.cues.audit import Cues
 from cuecard.audits.cues.findings import cue_sentence
 from cuecard.audits.cues.statistics import cue_tables
@@ -121,7 +120,7 @@ def explain(
     )
 
 
-def _audited(data: Instances, audit: Cues, language: str, family: str, feature: str) -> dict[str, Any] | None:
+def _audited(data: Instances, audit: Cues, language: str, family: str, feature: str) -> Summary | None:
     """Return the feature's row of the table of cues, so that its numbers are those of the audit."""
     if not audit.stop_words and language not in STOP_WORDS:
         audit = replace(audit, stop_words=True)

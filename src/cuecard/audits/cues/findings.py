@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
-from cuecard.audits.cues.overall import all_features, not_replicated
-from cuecard.audits.cues.replication import HOLDS, OPEN, REVERSES, VANISHES, CueRows
+from cuecard.analysis import SEVERITIES, Evidence, Finding, Summary, severity_of
+from cuecard.audits.cues.overall import NOTABLE_GAIN, CueEvidence, all_features, not_replicated
+from cuecard.audits.cues.replication import HOLDS, OPEN, REVERSES, VANISHES
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
-from cuecard.features import CueCounts, Family
+from cuecard.features import CueCounts
 from cuecard.features.cue_names import FAMILY_OF_LENGTH, cue_name
 from cuecard.stats.arrays import Ints
 from cuecard.wording import listed, percent, plural
 
-#: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
-#: lift is not a finding.
-NOTABLE_GAIN = 0.10
 #: A cue nearly all of whose instances have a stronger cue, to which it adds little, is that cue told twice.
 TOLD_BEFORE = 0.9
 FINDINGS_PER_LABEL = 4
@@ -42,25 +38,9 @@ IN_TEST = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class CueEvidence:
-    """What the findings rest on: the cues of the table, and of the strongest, how they hold and travel together.
-
-    `redundancy`, `held` and the columns of `rows` are about the first of the significant `cues`, in order.
-    """
-
-    cues: pl.DataFrame
-    redundancy: pl.DataFrame
-    held: pl.DataFrame
-    rows: CueRows
-    sample: Instances
-    families: Sequence[Family]
-
-
-def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: int = 0) -> list[Finding]:
+def cue_findings(evidence: CueEvidence) -> list[Finding]:
     """Return a verdict over all features, the cues that give most away, and those that test does not confirm."""
-    phrases = {family.name: family.phrase for family in evidence.families}
-    relational = [family.name for family in evidence.families if getattr(family, "relational", False)]
+    phrases, relational = evidence.phrases, evidence.relational
     blind = [family.name for family in evidence.families if getattr(family, "content_blind", False)]
     cues = notable_cues(evidence)
     confirmed = cues.filter(~pl.col("outcome").is_in([VANISHES, REVERSES]))
@@ -87,11 +67,7 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: 
             finding = _as_information(finding, "What the text says may be the task or a shortcut.")
         findings.append(finding)
     tested = evidence.cues.filter(~pl.col("family").is_in(content))
-    overall = all_features(
-        tested, confirmed.filter(shortcuts), evidence.rows, evidence.sample, phrases,
-        total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content), relational=relational,
-        by_length=by_length,
-    )  # fmt: skip
+    overall = all_features(evidence, tested, confirmed.filter(shortcuts), besides_words=bool(content))
     told = [SEVERITIES.index(finding.severity) for finding in findings]
     if SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES)):
         overall = replace(overall, severity="info")  # single cues say it already
@@ -155,7 +131,7 @@ def _within() -> pl.Expr:
     return ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
 
 
-def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence, examples: Ints) -> Finding:
+def _cue(row: Summary, phrases: dict[str, str], cue_evidence: CueEvidence, examples: Ints) -> Finding:
     name = cue_name(row["family"], row["feature"], phrases)
     label = row["label"]
     predicts = "for" if row["direction"] == POINTS_TO else "against"
@@ -195,7 +171,7 @@ def _words(family: str, feature: str) -> tuple[str, ...]:
     return (f"{family}:",) if family in ("length", "position") else ()
 
 
-def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
+def cue_sentence(row: Summary, name: str, sample: Instances) -> str:
     """Return the share in train with its interval, what is left after correcting for selection, and the test share."""
     n, share, adjusted = round(row["share_n"]), row["share"], row["adjusted_share"]
     only = "" if row["direction"] == POINTS_TO else "Only "
@@ -232,7 +208,7 @@ def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     return text + _repeated(row)
 
 
-def _parts(row: dict[str, Any], phrases: dict[str, str], redundancy: pl.DataFrame) -> tuple[str, ...]:
+def _parts(row: Summary, phrases: dict[str, str], redundancy: pl.DataFrame) -> tuple[str, ...]:
     """Return the cues that are this one under another name or within it."""
     own = f"{row['family']}:{row['feature']}"
     name = pl.concat_str("family", "feature", separator=":")
@@ -243,7 +219,7 @@ def _parts(row: dict[str, Any], phrases: dict[str, str], redundancy: pl.DataFram
     return (*named, f"{rest:,} more") if rest > 0 else tuple(named)
 
 
-def _repeated(row: dict[str, Any]) -> str:
+def _repeated(row: Summary) -> str:
     """Return the sentence that says how many texts a cue was seen in, where some occur more than once."""
     n, texts = row["train_count"], row["train_texts"]
     if not isinstance(n, int) or texts >= n:  # weights say nothing about the number of instances
@@ -272,7 +248,7 @@ def _examples(shown: pl.DataFrame, evidence: CueEvidence) -> list[Ints]:
     return evidence.rows.first(shown["column"].to_list(), wanted, n_train, EXAMPLES_PER_FINDING)
 
 
-def _evidence(row: dict[str, Any], rows: Ints, sample: Instances) -> tuple[Evidence, ...]:
+def _evidence(row: Summary, rows: Ints, sample: Instances) -> tuple[Evidence, ...]:
     """Return these train instances as evidence of a cue."""
     return tuple(
         Evidence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,14 @@ from scipy import sparse
 from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.replication import REVERSES, CueRows, concerned
 from cuecard.data import Instances
+from cuecard.features import Family
 from cuecard.features.cue_names import cue_name
 from cuecard.stats.limits.detectable import detectable_accuracy
 from cuecard.wording import listed, percent, plural
 
+#: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
+#: lift is not a finding.
+NOTABLE_GAIN = 0.10
 #: Keys of the findings about all features together, and about cues that test does not confirm.
 ALL_FEATURES, NOT_REPLICATED = "all-features", "not-replicated"
 #: Cues named in a sentence.
@@ -23,54 +28,73 @@ NAMED = 3
 TYPICAL = 0.05
 
 
+@dataclass(frozen=True, eq=False)
+class CueEvidence:
+    """What the findings rest on: the cues of the table, and of the strongest, how they replicate and co-occur.
+
+    `redundancy`, `held` and the columns of `rows` are about the first of the significant `cues`, in order. `total` are
+    the training instances; `by_length` more features were tested, and go with length.
+    """
+
+    cues: pl.DataFrame
+    redundancy: pl.DataFrame
+    held: pl.DataFrame
+    rows: CueRows
+    sample: Instances
+    families: Sequence[Family]
+    total: int
+    alpha: float
+    by_length: int = 0
+
+    @property
+    def phrases(self) -> dict[str, str]:
+        """How findings name the features of every family."""
+        return {family.name: family.phrase for family in self.families}
+
+    @property
+    def relational(self) -> list[str]:
+        """The families that compare two texts: they are counted, but are no cue by themselves."""
+        return [family.name for family in self.families if getattr(family, "relational", False)]
+
+
 def all_features(
-    cues: pl.DataFrame,
-    notable: pl.DataFrame,
-    rows: CueRows,
-    sample: Instances,
-    phrases: Mapping[str, str],
-    *,
-    total: int,
-    alpha: float,
-    least_gain: float,
-    besides_words: bool = False,
-    relational: Sequence[str] = (),
-    by_length: int = 0,
+    evidence: CueEvidence, cues: pl.DataFrame, notable: pl.DataFrame, *, besides_words: bool = False
 ) -> Finding:
     """Return how many features are associated with a label, and what the notable ones give away together.
 
     The severity is that of the whole: how many examples have a notable cue, and how far the strongest one in each
-    surely raises its label above chance. The number of words says nothing. Features of the `relational` families
-    compare two texts; they are counted, but are no cue by themselves. `by_length` more features were tested, and go
-    with length.
+    surely raises its label above chance. The number of words says nothing.
     """
-    of_one_text = cues.filter(~pl.col("family").is_in(list(relational)))
+    alpha = evidence.alpha
+    of_one_text = cues.filter(~pl.col("family").is_in(evidence.relational))
     significant = int(cues["significant"].sum())
-    tested = plural(cues.height + by_length, "feature") + (" other than words" if besides_words else "")
+    tested = plural(cues.height + evidence.by_length, "feature") + (
+        " other than words" if besides_words else ""
+    )
     if not of_one_text["significant"].any():
         title = "No cue found"
         if significant:
             title = "No cue found in a single text"
             tested = plural(of_one_text.height, "feature") + " of a single text"
-        text = (
-            f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, total, alpha)}"
+        text = f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, evidence.total, alpha)}"
+        return Finding(
+            "cues", "info", title, text, value=0.0, n=evidence.total, key=ALL_FEATURES, counted="instances"
         )
-        return Finding("cues", "info", title, text, value=0.0, n=total, key=ALL_FEATURES, counted="instances")
-    share = significant / (cues.height + by_length)
+    share = significant / (cues.height + evidence.by_length)
     are = "is" if significant == 1 else "are"
     text = f"{significant:,} of {tested} ({percent(share)}) {are} associated with a label (q ≤ {alpha:g})"
     title = "Surface features predict the label"
     if notable.is_empty():
         title = "Surface features are only weakly associated with the label"
         text += (
-            f", but no label share differs from chance by {100 * least_gain:.0f} points or more (95 % CI)."
+            f", but no label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or more (95 % CI)."
         )
         return Finding(
-            "cues", "info", title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
+            "cues", "info", title, text, value=share, n=evidence.total, key=ALL_FEATURES, counted="instances"
         )
-    coverage, away = given_away(notable, rows, sample)
+    coverage, away = given_away(notable, evidence.rows, evidence.sample)
     examples = [
-        cue_name(family, name, phrases)
+        cue_name(family, name, evidence.phrases)
         for family, name in notable.sort("given_away", descending=True, maintain_order=True)
         .select("family", "feature")
         .head(NAMED)
@@ -78,12 +102,12 @@ def all_features(
     ]
     such_as = ": " if notable.height <= NAMED else ", such as "
     text += (
-        f". For {notable.height:,} of them, the label share differs from chance by {100 * least_gain:.0f} points or "
+        f". For {notable.height:,} of them, the label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or "
         f"more (95 % CI){such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at least "
         "one."
     )
     return Finding(
-        "cues", severity_of(away), title, text, value=share, n=total, key=ALL_FEATURES, counted="instances",
+        "cues", severity_of(away), title, text, value=share, n=evidence.total, key=ALL_FEATURES, counted="instances",
         q_value=float(np.nanmin(notable["q_value"].to_numpy())),
     )  # fmt: skip
 

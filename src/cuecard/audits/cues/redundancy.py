@@ -19,7 +19,7 @@ from cuecard.data import Instances, Task
 from cuecard.features.structure import example_starts
 from cuecard.stats import q_values
 from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Array, Floats, Ints
 from cuecard.stats.cues.given_group import (
     MOST_GIVEN,
     GroupStrength,
@@ -49,7 +49,7 @@ TRAVELS_LIFT = 1.2
 LN10 = np.log(10.0)
 
 #: How many instances have each cue, and each two of them.
-Overlaps = tuple[npt.NDArray[Any], sparse.spmatrix]
+Overlaps = tuple[Array, sparse.spmatrix]
 
 
 def redundancy_table(

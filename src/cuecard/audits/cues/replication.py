@@ -14,7 +14,7 @@ from scipy import sparse
 from cuecard.data import Instances
 from cuecard.features import Family
 from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints
 from cuecard.stats.cues.replication import OUTCOMES, replication
 from cuecard.stats.units.codes import counts_of_codes, first_of_code
 from cuecard.text import Encoded
@@ -88,7 +88,7 @@ def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) 
     """Return which instances of the sample have which of the cues: instances × rows of `cues`."""
     n = len(sample.instances)
     starts = np.zeros(n + 1, dtype=np.int64)
-    of_families: list[tuple[Ints, Ints]] = []
+    of_families: list[tuple[Ints, Codes]] = []
     for family in families:
         wanted = cues.with_row_index("cue").filter(pl.col("family") == family.name)
         if wanted.is_empty():
@@ -105,9 +105,9 @@ def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) 
         starts += own_starts
     columns = np.empty(starts[-1], dtype=np.int32)
     filled = starts[:-1].copy()
-    for own_starts, cue in of_families:
+    for own_starts, codes in of_families:
         sizes = np.diff(own_starts)
-        columns[np.repeat(filled - own_starts[:-1], sizes) + np.arange(len(cue))] = cue
+        columns[np.repeat(filled - own_starts[:-1], sizes) + np.arange(len(codes))] = codes
         filled += sizes
     return sparse.csr_matrix((np.ones(len(columns), dtype=np.int64), columns, starts), shape=(n, cues.height))
 

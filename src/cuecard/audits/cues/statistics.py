@@ -257,9 +257,7 @@ def cue_tables(
     by_significance = np.lexsort((-z, log_p, q[rows, best]))
     cues = in_order(pl.concat([cues, by_label], how="horizontal"), by_significance)
     listed = np.ones(q.shape, dtype=np.bool_) if n_labels <= ALL_LABELS else (train > 0) | (q <= alpha)
-    associations = _associations(
-        features, counts.labels, listed, train, null.z, null.log_p, q, mass, label_mass
-    )
+    associations = _associations(features, counts.labels, listed, train, null, q, mass, label_mass)
     del null, q, scores, adjusted  # a million features: memory holds little beside the tables
     strongest = np.argsort(associations["log10_p"].to_numpy(), kind="stable")
     return CueTables(cues, in_order(associations, strongest), p0)
@@ -314,8 +312,7 @@ def _associations(
     labels: tuple[str, ...],
     listed: npt.NDArray[np.bool_],
     train: Sums,
-    z: npt.NDArray[np.float64],
-    log_p: npt.NDArray[np.float64],
+    null: NullTest,
     q: npt.NDArray[np.float64],
     mass: Sums,
     label_mass: Sums,
@@ -332,8 +329,8 @@ def _associations(
                 label=pl.lit(label),
                 n=in_train[at],
                 k=train[at, i],
-                z=z[at, i],
-                log10_p=log_p[at, i] / LN10,
+                z=null.z[at, i],
+                log10_p=null.log_p[at, i] / LN10,
                 q_value=q[at, i],
                 pmi=pmi(*together),
                 lmi=lmi(*together),

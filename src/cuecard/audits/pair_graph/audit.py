@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Measure, MeasureKind, Result, Skip
+from cuecard.analysis import Measure, MeasureKind, Result, Skip, Summary
 from cuecard.audits.pair_graph.findings import pair_graph_findings
 from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, outcome
 from cuecard.audits.pair_graph.scores import (
@@ -42,7 +41,7 @@ from cuecard.features.pair_graph import (
 )
 from cuecard.models.embeddings import check_embedding
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Ints, chunks
+from cuecard.stats.arrays import Array, Ints, chunks
 from cuecard.stats.counted_forest import Points
 
 NAME = "pair_graph"
@@ -57,7 +56,7 @@ MAJORITY = MeasureKind("majority.accuracy", "majority baseline of the pair graph
 KINDS = (LEAKAGE, EXCESS, TRAIN_ONLY, FEATURES, MAJORITY)
 
 
-def pair_graph_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def pair_graph_measures(summary: Summary) -> list[Measure]:
     """Return the accuracy of the leakage features against chance, and of their parts."""
     accuracy, intervals = summary["accuracy"], summary["intervals"]
     chance, n = accuracy["majority"], summary["n"]
@@ -79,7 +78,7 @@ def pair_graph_measures(summary: Mapping[str, Any]) -> list[Measure]:
     return measures
 
 
-def _ends(interval: Mapping[str, Any]) -> dict[str, Any]:
+def _ends(interval: Summary) -> Summary:
     return {end: interval[end] for end in ("low", "high", "n")}
 
 
@@ -151,7 +150,7 @@ class PairGraphAudit:
         q_values = ablation_q_values(scores)
         parts = _parts_of_the_leak(data, pairs, leak_trial, outcomes["leakage"].credits)
         del pairs
-        summary: dict[str, Any] = {
+        summary: Summary = {
             "accuracy": {
                 "majority": leak_trial.chance,
                 **{name: score.accuracy for name, score in scores.items()},
@@ -218,8 +217,8 @@ def _has_two_premises(data: Instances) -> bool:
 
 
 def _parts_of_the_leak(
-    data: Instances, pairs: SentencePairs, leak_trial: Trial, transductive: npt.NDArray[Any]
-) -> dict[str, Any] | None:
+    data: Instances, pairs: SentencePairs, leak_trial: Trial, transductive: Array
+) -> Summary | None:
     """Return how much of the leak remains when the graph is built from train alone, with and without shared sentences.
 
     A test pair is then looked up in the graph of train and dev as if it alone were added.
@@ -244,10 +243,10 @@ def _parts_of_the_leak(
 
 def _group(
     leak_trial: Trial,
-    transductive: npt.NDArray[Any],
-    inductive: npt.NDArray[Any],
+    transductive: Array,
+    inductive: Array,
     members: npt.NDArray[np.bool_],
-) -> dict[str, Any]:
+) -> Summary:
     n = int(members.sum())
     return {
         "n": n,
@@ -256,13 +255,13 @@ def _group(
     }
 
 
-def _interval(score: Score) -> dict[str, Any]:
+def _interval(score: Score) -> Summary:
     described = asdict(score)
     del described["accuracy"]
     return described
 
 
-def _describe(pairs: SentencePairs, steps: TwoSteps) -> dict[str, Any]:
+def _describe(pairs: SentencePairs, steps: TwoSteps) -> Summary:
     frequency = pairs.frequency
     return {
         "sentences": pairs.n_nodes,

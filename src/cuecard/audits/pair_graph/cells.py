@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.audits.partial_input.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.data.space import Space
-from cuecard.stats.arrays import Bools, Floats, Ints, chunks, whole_type
+from cuecard.stats.arrays import Array, Bools, Floats, Ints, chunks, whole_type
 from cuecard.stats.counted_forest import Points, distinct_points, in_threads, on_counts
 from cuecard.stats.sums_in_parts import sum_of_column, sum_of_rows
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

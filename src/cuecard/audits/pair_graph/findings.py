@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, severity_of
+from cuecard.analysis import Evidence, Finding, Summary, severity_of
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Instances, Task
@@ -46,7 +46,7 @@ def pair_graph_findings(
     features: Points,
     scores: dict[str, Score],
     chance: float,
-    summary: dict[str, Any],
+    summary: Summary,
     by_frequency: pl.DataFrame,
     *,
     scored: npt.NDArray[np.bool_],
@@ -151,7 +151,7 @@ def _ranking(leak: Score, chance: float) -> str:
     )
 
 
-def _origin(parts: dict[str, Any], leak: Score, chance: float) -> Finding:
+def _origin(parts: Summary, leak: Score, chance: float) -> Finding:
     """Say how much of the leak is there without sentences shared between train and test."""
     train_only, shared = parts["train_only"], parts["shared"]
     text = (

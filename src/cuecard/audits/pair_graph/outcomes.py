@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.analysis import Summary
 from cuecard.audits.pair_graph.cells import DOUBT, Cells, ScoredChoices
 from cuecard.audits.pair_graph.scores import ABLATIONS, Score, Trial
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Array, Floats
 from cuecard.stats.counted_forest import Points
 from cuecard.stats.scores.auc import Auc, choice_auc_in_parts, label_auc
 from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
@@ -33,7 +33,7 @@ class ForestOutcome:
     fold, the forests of the others have learned, so that hits of a cross-fit vary more than independent ones.
     """
 
-    credits: npt.NDArray[Any]
+    credits: Array
     test: ScoreTest
     auc: Auc
 
@@ -95,7 +95,7 @@ def _of_cells(trial: Trial, cells: Cells, used: Sequence[int] | None = None) -> 
 def _of_choices(trial: Trial, scored: ScoredChoices, tested: ScoredChoices) -> ForestOutcome:
     """Return the outcome of examples of several choices; copies of all their answers are one observation."""
 
-    def of_examples(choices: ScoredChoices) -> dict[str, Any]:
+    def of_examples(choices: ScoredChoices) -> Summary:
         first = choices.first_rows
         weights = None if trial.weights is None else trial.weights[first]
         return {"units": trial.data.units("choices")[first], "weights": weights}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from cuecard.data import Instances
 from cuecard.data.space import Space
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
-from cuecard.stats.arrays import Bools, Floats
+from cuecard.stats.arrays import Array, Bools, Codes, Floats
 from cuecard.stats.counted_forest import (
     Points,
     cross_fitted,
@@ -78,7 +78,7 @@ class Trial:
     """
 
     data: Instances
-    number: npt.NDArray[np.unsignedinteger[Any]]
+    number: Codes
     folds: int
     trees: int
     depth: int
@@ -136,7 +136,7 @@ class Trial:
         examples = self.data.example_codes[self.scored]
         return self.weights[self.scored][np.unique(examples, return_index=True)[1]]
 
-    def mean(self, values: npt.NDArray[Any], which: Bools | slice = slice(None)) -> float:
+    def mean(self, values: Array, which: Bools | slice = slice(None)) -> float:
         """Return the mean of a value of the scored examples, or of some of them, by their weights."""
         weights = self.example_weights
         return float(np.average(values[which], weights=None if weights is None else weights[which]))
@@ -149,7 +149,7 @@ class Trial:
             sizes = np.diff(begins)[self.number[begins[:-1]] < self.folds]
             return self.mean(1 / sizes) if sizes.size else 0.0
         labels = self.data.label_codes if self.folds > 1 else self.data.label_codes[self.scored]
-        counts: npt.NDArray[Any] = (
+        counts: Array = (
             counts_of_codes(labels, len(self.data.labels))
             if self.weights is None
             else np.bincount(labels, self.weights[self.scored], minlength=1)
@@ -244,12 +244,12 @@ class Trial:
         likely = probabilities[self.scored].argmax(axis=1)
         return np.asarray(likely == self.data.label_codes[self.scored], dtype=np.float64)
 
-    def effective_n(self, credits: npt.NDArray[Any]) -> float:
+    def effective_n(self, credits: Array) -> float:
         """Return how many examples that count the same have the error of the credits' mean."""
         weights = self.example_weights
         return len(credits) if weights is None else weighted_share(credits, weights).effective_n
 
-    def score(self, credits: npt.NDArray[Any]) -> Score:
+    def score(self, credits: Array) -> Score:
         """Return the accuracy of marked examples beside its interval and the exact one-sided test of hits."""
         weights = self.example_weights
         if weights is not None:
@@ -274,7 +274,7 @@ def trial(
     weights: Floats | None = None,
 ) -> Trial:
     """Return the trial that a dataset allows, with the forest of that name."""
-    number: npt.NDArray[np.unsignedinteger[Any]]
+    number: Codes
     if data.test is not None:
         folds, number = 1, (data.table["split"].cast(pl.String) != "test").to_numpy().astype(np.uint8)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from cuecard.data.weights import weight_total
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.models.embeddings import embed as embedded
 from cuecard.stats import wilson
-from cuecard.stats.arrays import Floats, Ints, chunks
+from cuecard.stats.arrays import Array, Codes, Floats, Ints, chunks
 from cuecard.stats.counted_forest import Points, distinct_points
 from cuecard.stats.weighted import effective_counts
 from cuecard.text import Tokens, encoded_texts, tokenise
@@ -114,7 +113,7 @@ FEWEST_IN_CLASS = 20
 
 QUANTILE_BINS = 20
 #: A feature of some pairs, beside their labels and weights.
-Drawn = tuple[Floats, npt.NDArray[np.integer[Any]], Floats]
+Drawn = tuple[Floats, Codes, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +126,11 @@ class _Counted:
     weights: Floats | None
 
     @property
-    def mass(self) -> npt.NDArray[Any]:
+    def mass(self) -> Array:
         """How much each counts."""
         return self.n if self.weights is None else self.weights
 
-    def of_labels(self, which: npt.NDArray[np.bool_], n_labels: int) -> npt.NDArray[Any]:
+    def of_labels(self, which: npt.NDArray[np.bool_], n_labels: int) -> Array:
         """Return how much some of them count, by label."""
         counts = np.bincount(self.labels[which], self.mass[which], minlength=n_labels)
         return counts.astype(self.mass.dtype)

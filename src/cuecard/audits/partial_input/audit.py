@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import MeasureKind, Result, Skip
+from cuecard.analysis import MeasureKind, Result, Skip, Summary
 from cuecard.audits.cues import Cues
 from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, curve, trainer
 from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.folds import Folds, Grouping, Members, make_folds
-from cuecard.audits.partial_input.guesses import Guesses
+from cuecard.audits.partial_input.guesses import Guesses, gold_of
 from cuecard.audits.partial_input.judging import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.leak_scores import (
     Scored,
@@ -36,7 +36,6 @@ from cuecard.audits.partial_input.rules import (
     InputFeatures,
     blind_rules,
     conditions,
-    gold_of,
     input_line,
     length_rules,
     null_probability,
@@ -309,10 +308,10 @@ class PartialInput:
         primary: str,
         folds: Folds,
         evaluated: str,
-        leak: dict[str, Any],
+        leak: Summary,
         inflated: dict[str, float],
         strict: dict[str, float],
-    ) -> dict[str, Any]:
+    ) -> Summary:
         return {
             "baselines": [b.as_json() for b in baselines],
             "primary": primary,

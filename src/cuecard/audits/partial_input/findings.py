@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
-from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity
+from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity, Summary
 from cuecard.audits.partial_input.judging import Baseline
 from cuecard.audits.partial_input.measures import SPOKEN
 from cuecard.audits.repetition import with_distinct_texts
@@ -70,7 +69,7 @@ _OPPOSITE |= {opposite: rule for rule, opposite in _OPPOSITE.items()}
 
 
 def partial_findings(
-    summary: Mapping[str, Any], baselines: Sequence[Baseline], leaking: pl.DataFrame, task: Task
+    summary: Summary, baselines: Sequence[Baseline], leaking: pl.DataFrame, task: Task
 ) -> list[Finding]:
     """Return a finding for every partial input that leaks, the best blind rule, and what is at chance."""
     findings = []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard._compiled import njit
+from cuecard.analysis import Summary
 from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
+from cuecard.stats.arrays import Array, Bools, Codes, Floats, Ints, chunks
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
 TIE = 1e-9
@@ -71,9 +71,7 @@ class Guesses:
             score[some] = least[np.arange(len(least)), gold[some]] / named[some]
         return replace(self, score=score, named=named, answer=answer, probability=None, table=None)
 
-    def computed(
-        self, part: Callable[[slice], npt.NDArray[Any]], dtype: npt.DTypeLike = np.float64
-    ) -> npt.NDArray[Any]:
+    def computed(self, part: Callable[[slice], Array], dtype: npt.DTypeLike = np.float64) -> Array:
         """Return a number of every example that `part` gives some at a time."""
         return self.space.computed(dtype, len(self), part)
 
@@ -101,22 +99,22 @@ class Guesses:
                     values[where, : given.shape[1]] = given
                     values[where, given.shape[1] :] = np.nan
 
-    def _each(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Guesses:
-        arrays: dict[str, Any] = {name: change(values) for name, values in self._arrays().items()}
+    def _each(self, change: Callable[[Array], Array]) -> Guesses:
+        arrays: Summary = {name: change(values) for name, values in self._arrays().items()}
         return replace(self, **arrays)
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _arrays(self) -> dict[str, Array]:
         arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "space"}
         return {name: values for name, values in arrays.items() if values is not None}
 
 
-def _of_rows(values: npt.NDArray[Any], rows: Ints, space: Space) -> npt.NDArray[Any]:
+def _of_rows(values: Array, rows: Ints, space: Space) -> Array:
     if _is_one(values):
         return np.broadcast_to(values[0], len(rows))
     return space.gathered(values, rows)
 
 
-def _is_one(values: npt.NDArray[Any]) -> bool:
+def _is_one(values: Array) -> bool:
     """Return whether one number stands for all examples."""
     return len(values) > 0 and values.strides[0] == 0
 

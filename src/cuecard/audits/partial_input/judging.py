@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from cuecard.analysis import Summary
 from cuecard.audits.partial_input.guesses import Guesses
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, counted
@@ -66,7 +66,7 @@ class Baseline:
     units: int | None = None
     majority_predicted: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Summary:
         """Return the line as it is written on the card."""
         return asdict(self)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.audits.partial_input.guesses import Guesses
 from cuecard.audits.partial_input.judging import pointwise_information
 from cuecard.data import Instances
@@ -211,7 +211,7 @@ def most_leaking(examples: Examples, scored: Sequence[Scored], shown: int) -> pl
     )
 
 
-def leak_summary(guesses: Guesses) -> dict[str, Any]:
+def leak_summary(guesses: Guesses) -> Summary:
     """Return how likely the right answers are from the primary partial input."""
     scores = guesses.probability
     assert scores is not None  # a learner gives probabilities

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Skip
+from cuecard.analysis import Finding, Skip, Summary
 from cuecard.audits.partial_input.findings import severity_of_baseline
 from cuecard.audits.partial_input.folds import Folds
 from cuecard.audits.partial_input.guesses import Guesses, guess_labels, guess_rows
@@ -72,7 +72,7 @@ class LearnerPair:
     #: Maps of some examples to look at, see `saliency_table`.
     shown_maps: pl.DataFrame | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Summary:
         """Return the pair as it is written on the card."""
         return {
             "learner": self.learner,
@@ -121,7 +121,7 @@ def learner_pairs(
     return pairs, missing
 
 
-def pairs_summary(pairs: Sequence[LearnerPair], missing: Sequence[str]) -> dict[str, Any]:
+def pairs_summary(pairs: Sequence[LearnerPair], missing: Sequence[str]) -> Summary:
     """Return what the card says about the learners; comparisons read the measures of the first."""
     described = [pair.as_json() for pair in pairs]
     first = described[0] if described else {}
@@ -275,12 +275,12 @@ def pair_finding(pair: LearnerPair) -> Finding:
     )
 
 
-def _line(line: Baseline) -> dict[str, Any]:
+def _line(line: Baseline) -> Summary:
     kept = ("accuracy", "low", "high", "chance", "p_value", "log10_p", "direction", "n")
     return {name: value for name, value in line.as_json().items() if name in kept}
 
 
-def _tra(agreement: RelevanceAgreement | None) -> dict[str, Any]:
+def _tra(agreement: RelevanceAgreement | None) -> Summary:
     """Return the token relevance agreement with its interval and the number of examples that have one."""
     if agreement is None:
         return dict.fromkeys(("tra", "tra_low", "tra_high", "tra_n"))

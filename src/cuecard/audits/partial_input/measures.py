@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from cuecard.analysis import Measure, MeasureKind
+from cuecard.analysis import Measure, MeasureKind, Summary
 from cuecard.audits.partial_input.judging import TESTED_KINDS
 from cuecard.audits.partial_input.leak_scores import SOLVED
 from cuecard.wording import of_responses
@@ -68,7 +66,7 @@ SPOKEN = {
 }
 
 
-def partial_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def partial_measures(summary: Summary) -> list[Measure]:
     """Return the accuracy of every baseline, what shortcuts reach above chance, and every trained learner."""
     measures = []
     for line in summary["baselines"]:
@@ -83,7 +81,7 @@ def partial_measures(summary: Mapping[str, Any]) -> list[Measure]:
     return measures + _of_outside(summary)
 
 
-def _of_outside(summary: Mapping[str, Any]) -> list[Measure]:
+def _of_outside(summary: Summary) -> list[Measure]:
     """Return the accuracy of a model that the data tells of, and how much of it partial input recovers."""
     outside = summary.get("outside")
     if outside is None:
@@ -102,7 +100,7 @@ def _of_outside(summary: Mapping[str, Any]) -> list[Measure]:
     ]
 
 
-def _of_shortcut(line: Mapping[str, Any], task: str) -> list[Measure]:
+def _of_shortcut(line: Summary, task: str) -> list[Measure]:
     n, chance = line["n"], line["chance"]
 
     def measure(kind: MeasureKind, field: str, chance: float) -> Measure:
@@ -123,7 +121,7 @@ def _of_shortcut(line: Mapping[str, Any], task: str) -> list[Measure]:
     return [replace(one, label=spoken + one.label.removeprefix(name)) for one in measures]
 
 
-def _of_learner(pair: Mapping[str, Any]) -> list[Measure]:
+def _of_learner(pair: Summary) -> list[Measure]:
     model, n = pair["learner"], pair["n"]
     full, partial = pair["psc"], pair["ssc"]
     tra = {"low": pair["tra_low"], "high": pair["tra_high"], "n": pair["tra_n"]}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Result
+from cuecard.analysis import Finding, Result, Summary
 from cuecard.audits.partial_input.guesses import Guesses, gold_of
 from cuecard.audits.partial_input.judging import Baseline, against_chance, chance_of, counted_hits, interval
 from cuecard.data import COLUMNS
@@ -242,7 +241,7 @@ def with_words(findings: Sequence[Finding], words: pl.DataFrame) -> list[Finding
     ]
 
 
-def outside_accuracy(examples: Examples, column: str, scored: Ints) -> dict[str, Any]:
+def outside_accuracy(examples: Examples, column: str, scored: Ints) -> Summary:
     """Return the accuracy that an extra column states for the scored examples, by the first row and weight of each.
 
     Values are true and false, shares from 0 to 1, or percentages where one is above 1.

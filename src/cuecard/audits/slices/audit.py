@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind, Result, Severity, Skip
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Severity, Skip, Summary
 from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.rules import Battery, blind_battery
@@ -31,7 +31,7 @@ EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} above chance, strongest sl
 KINDS = (SIGNIFICANT, EXCESS)
 
 
-def slice_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def slice_measures(summary: Summary) -> list[Measure]:
     """Return the number of significant tests, and for each shortcut the excess of its strongest slice."""
     measures = [SIGNIFICANT.of(NAME, summary["significant"], n=summary["tests"])]
     measures += [
@@ -75,7 +75,7 @@ MAY_WORK = frozenset({"most_overlap"})
 _NOUN = {"pair": "pair", "choice": "question", "preference": "preference", "text": "text"}
 
 
-def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
+def slice_findings(summary: Summary, task: Task) -> list[Finding]:
     """Return the strongest slice of each shortcut that works there and differs from the rest, a few at most."""
     shown = [
         row
@@ -102,7 +102,7 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
     return list(first.values())
 
 
-def _finding(row: Mapping[str, Any], task: Task) -> Finding:
+def _finding(row: Summary, task: Task) -> Finding:
     rule = of_responses(RULE_PHRASES.get(row["rule"], str(row["rule"]).replace("_", " ")), task)
     below = row["excess"] < 0
     where = f"{row['column']} = {row['value']}"
@@ -140,13 +140,13 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
     )
 
 
-def _baseline(row: Mapping[str, Any]) -> float:
+def _baseline(row: Summary) -> float:
     """Return what an accuracy is compared with: luck; above it, where labels differ in frequency, the majority."""
     luck = float(row["chance"])
     return luck if row["majority"] is None or row["excess"] < 0 else max(luck, float(row["majority"]))
 
 
-def _severity(row: Mapping[str, Any]) -> Severity:
+def _severity(row: Summary) -> Severity:
     """Return how much of what chance leaves is surely given away, by the share of examples it concerns."""
     chance = _baseline(row)
     left = chance if row["excess"] < 0 else 1 - chance
@@ -198,7 +198,7 @@ class Slices:
         if not table.height:
             raise Skip(f"needs a value of an extra column with at least {self.fewest} examples")
         significant = table.filter(pl.col("q_value") <= self.alpha)
-        summary: dict[str, Any] = {
+        summary: Summary = {
             "tests": table.height,
             "significant": significant.height,
             "columns": table["column"].unique(maintain_order=True).to_list(),
@@ -259,7 +259,7 @@ class Slices:
         )
 
 
-def _tested(test: SliceTest, rest: float) -> dict[str, Any]:
+def _tested(test: SliceTest, rest: float) -> Summary:
     """Return the columns of one rule on one slice; `rest` is the rule's excess on all other examples."""
     return {
         "n": test.n,
@@ -275,7 +275,7 @@ def _tested(test: SliceTest, rest: float) -> dict[str, Any]:
     }
 
 
-def _strongest(table: pl.DataFrame, alpha: float) -> list[dict[str, Any]]:
+def _strongest(table: pl.DataFrame, alpha: float) -> list[Summary]:
     """Return for every rule the slice where it is farthest from luck, at the careful end of its interval."""
     careful = (
         pl.when(pl.col("excess") >= 0)
@@ -290,5 +290,5 @@ def _strongest(table: pl.DataFrame, alpha: float) -> list[dict[str, Any]]:
     ranked = table.with_columns(
         careful=careful, differs=differs, significant=pl.col("q_value") <= alpha
     ).sort("significant", "careful", descending=True, maintain_order=True)
-    best: list[dict[str, Any]] = ranked.unique("rule", keep="first", maintain_order=True).to_dicts()
+    best: list[Summary] = ranked.unique("rule", keep="first", maintain_order=True).to_dicts()
     return best

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from cuecard.audits.slices.hits import (
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Array, Ints
 from cuecard.text.style import formatting
 
 #: A rule says something where it tells the answers of at least this many examples apart.
@@ -42,7 +41,7 @@ def answer_rules(examples: Examples, scored: Ints) -> dict[str, Guesses]:
     rows = examples.rows(scored)
     figures, place = answer_figures(examples.instances), _places(examples)
     # Name → the figure that decides, and whether the largest or the smallest wins.
-    margins: dict[str, tuple[npt.NDArray[Any], int]] = {}
+    margins: dict[str, tuple[Array, int]] = {}
     if place is not None:
         margins |= {"first_position": (place, -1), "last_position": (place, 1)}
     margins |= {"most_formatted": (figures["formatting"], 1), "most_overlap": (figures["prompt_words"], 1)}
@@ -57,7 +56,7 @@ def answer_rules(examples: Examples, scored: Ints) -> dict[str, Guesses]:
     return rules
 
 
-def _places(examples: Examples) -> npt.NDArray[Any] | None:
+def _places(examples: Examples) -> Array | None:
     table = examples.instances.table
     if examples.instances.task == "choice":
         return table["position"].to_numpy()
@@ -66,7 +65,7 @@ def _places(examples: Examples) -> npt.NDArray[Any] | None:
     return None
 
 
-def answer_figures(data: Instances) -> dict[str, npt.NDArray[Any]]:
+def answer_figures(data: Instances) -> dict[str, Array]:
     """Return for every answer how much formatting it has, and how many words it shares with the prompt."""
     marks = data.answer_marks()
     return {
