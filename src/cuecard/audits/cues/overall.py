@@ -76,7 +76,8 @@ def all_features(
         if significant:
             title = "No cue found in a single text"
             tested = plural(of_one_text.height, "feature") + " of a single text"
-        text = f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, evidence.total, alpha)}"
+        text = f"None of {tested} is associated with the label (q ≤ {alpha:g})."
+        text += _detectable(cues, evidence.total, alpha)
         return Finding(
             "cues", "info", title, text, value=0.0, n=evidence.total, key=ALL_FEATURES, counted="instances"
         )
