@@ -1,1 +1,0 @@
-"""Models trained from scratch on sequences of words."""
