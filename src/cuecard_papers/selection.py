@@ -13,7 +13,7 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
 from cuecard.audits.partial_input.judging import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
-from cuecard.models.fitted import fitted_probabilities
+from cuecard.models.fitted import fitted
 from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, identical_pairs
 from cuecard.probes.debiased_evaluation import weighted_accuracies
@@ -201,9 +201,9 @@ class SelectionExperiment:
         self, recipe: Recipe, data: Instances, scored: list[Instances], training: str, weights: Floats | None
     ) -> list[Floats]:
         with self.tell(f"{recipe.model}, {training}, seed {recipe.options.get('seed', 0)}") as watch:
-            return fitted_probabilities(
+            return fitted(
                 recipe, data.train, scored, weights=weights, watch=watch, cache=self.cache
-            )
+            ).probabilities
 
     def _match(self, data: Instances) -> int:
         """Return the number of the label that says two sentences mean the same."""

@@ -16,7 +16,7 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
 from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
-from cuecard.models.fitted import fitted_probabilities
+from cuecard.models.fitted import fitted
 from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
@@ -145,9 +145,9 @@ class StubbornExperiment:
         seed = recipe.options.get("seed", 0)
         title = f"{recipe.model}, {weights_name} weights, seed {seed}"
         with self.tell(title) as watch:
-            [probabilities] = fitted_probabilities(
+            [probabilities] = fitted(
                 recipe, data.train, [test], weights=weights, watch=watch, cache=self.cache
-            )
+            ).probabilities
         return Predictions(title, probabilities.argmax(axis=1), probabilities)
 
     def _weights(self, data: Instances) -> tuple[dict[str, Floats | None], pl.DataFrame]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cuecard.errors import InputError
-from cuecard.models.fitted import answer_probabilities, check_labels_seen, fitted_probabilities
+from cuecard.models.fitted import answer_probabilities, check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
 from first_word_model import FirstWord
 from small_sets import choice_instances, pair_instances
@@ -34,8 +34,8 @@ def fits(monkeypatch):
 
 def test_the_same_is_trained_once(data, fits):
     recipe = Recipe("first-word", "hypothesis")
-    first = fitted_probabilities(recipe, data.train, [data.test])
-    again = fitted_probabilities(recipe, data.train, [data.test])
+    first = fitted(recipe, data.train, [data.test]).probabilities
+    again = fitted(recipe, data.train, [data.test]).probabilities
     assert len(fits) == 1
     assert np.array_equal(first[0], again[0])
     assert first[0].argmax(axis=1).tolist() == [0, 1]
@@ -43,21 +43,21 @@ def test_the_same_is_trained_once(data, fits):
 
 @pytest.mark.parametrize("changed", ["condition", "options", "weights", "scored"])
 def test_whatever_predictions_depend_on_makes_it_train_again(data, fits, changed):
-    fitted_probabilities(Recipe("first-word", "hypothesis"), data.train, [data.test])
+    fitted(Recipe("first-word", "hypothesis"), data.train, [data.test])
     condition = "premise" if changed == "condition" else "hypothesis"
     options = {"epochs": 3} if changed == "options" else {}
     weights = np.linspace(0.5, 1.5, len(data.train)) if changed == "weights" else None
     scored = [data.train] if changed == "scored" else [data.test]
-    fitted_probabilities(Recipe("first-word", condition, options), data.train, scored, weights=weights)
+    fitted(Recipe("first-word", condition, options), data.train, scored, weights=weights)
     assert len(fits) == 2
 
 
 def test_a_damaged_file_is_made_anew(data, fits, tmp_path):
     recipe = Recipe("first-word")
-    [kept] = fitted_probabilities(recipe, data.train, [data.test])
+    [kept] = fitted(recipe, data.train, [data.test]).probabilities
     for file in (tmp_path / "cache" / "fitted").glob("*.npz"):
         file.write_bytes(file.read_bytes()[:100])
-    [made] = fitted_probabilities(recipe, data.train, [data.test])
+    [made] = fitted(recipe, data.train, [data.test]).probabilities
     assert len(fits) == 2
     assert np.array_equal(kept, made)
 
@@ -70,9 +70,9 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(data):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fitted_probabilities(recipe, data.train, [data.test], watch=stop)
+        fitted(recipe, data.train, [data.test], watch=stop)
     steps = []
-    fitted_probabilities(recipe, data.train, [data.test], watch=lambda step: steps.append(step.epoch))
+    fitted(recipe, data.train, [data.test], watch=lambda step: steps.append(step.epoch))
     assert steps == [4]
 
 
@@ -92,7 +92,7 @@ def test_a_label_unseen_in_training_is_told_with_its_number():
     rows = [("train", "p", "a", "no"), ("train", "p", "b", "yes"), ("test", "p", "c", "maybe")]
     data = pair_instances(rows)
     with pytest.raises(InputError, match="1 of 1 test examples have the label 'maybe'"):
-        fitted_probabilities(Recipe("first-word"), data.train, [data.test])
+        fitted(Recipe("first-word"), data.train, [data.test])
 
 
 def test_a_label_that_is_only_written_otherwise_is_answered_with_what_to_type():

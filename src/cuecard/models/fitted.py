@@ -44,15 +44,16 @@ class Fitted:
     tokens: TokenTexts | None = None
 
 
-def fitted_probabilities(
+def fitted(
     recipe: Recipe,
     train: Instances,
     scored: Sequence[Instances],
     *,
     weights: npt.ArrayLike | None = None,
     watch: Watch | None = None,
+    maps_of: Instances | None = None,
     cache: bool = True,
-) -> list[Floats]:
+) -> Fitted:
     """Return for every part of `scored` a row per example and a column per answer, as `answer_probabilities`.
 
     The same model, parameters, examples and weights are trained once: what came out is kept in the cache folder
@@ -64,22 +65,9 @@ def fitted_probabilities(
         scored: the parts to predict.
         weights: how much each train row counts.
         watch: called with the progress.
+        maps_of: instances of which the saliency maps are returned too, if the model can give them.
         cache: whether to look into the cache folder and to keep anything there.
     """
-    return fitted(recipe, train, scored, weights=weights, watch=watch, cache=cache).probabilities
-
-
-def fitted(
-    recipe: Recipe,
-    train: Instances,
-    scored: Sequence[Instances],
-    *,
-    weights: npt.ArrayLike | None = None,
-    watch: Watch | None = None,
-    maps_of: Instances | None = None,
-    cache: bool = True,
-) -> Fitted:
-    """Return the same as `fitted_probabilities`, and the saliency maps of `maps_of` if the model can give them."""
     check_condition(train, recipe.condition)
     check_labels_seen(train, scored)
     mapped = maps_of if maps_of is not None and hasattr(MODELS.get(recipe.model), "saliency") else None

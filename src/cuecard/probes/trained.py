@@ -19,7 +19,7 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, LinearModel
-from cuecard.models.fitted import answer_probabilities, fitted_probabilities
+from cuecard.models.fitted import answer_probabilities, fitted
 from cuecard.models.linear.ngram_features import hash_rows
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.saved import DESCRIPTION, load_model
@@ -147,7 +147,7 @@ def trained_predictions(
     if recipe.name in LINEAR_MODELS and recipe.options.keys() <= {"strength", "tokens", "seed"}:
         return linear_predictions(data, recipe.name, **recipe.options, cache=cache)
     test = check_test(data).instances
-    [probabilities] = fitted_probabilities(recipe, data.train, [test], watch=watch, cache=cache)
+    [probabilities] = fitted(recipe, data.train, [test], watch=watch, cache=cache).probabilities
     restricted = "" if recipe.condition == "full" else recipe.condition
     return _predictions(recipe.name, probabilities, "trained on the training set", restricted)
 

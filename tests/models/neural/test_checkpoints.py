@@ -150,7 +150,7 @@ def test_a_damaged_checkpoint_is_said_to_be_one(file: str, said: str, tmp_path: 
 def test_predictions_that_were_stopped_go_on_with_a_smaller_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cuecard.models.fitted import fitted_probabilities
+    from cuecard.models.fitted import fitted
     from cuecard.models.recipe import Recipe
 
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
@@ -161,9 +161,9 @@ def test_predictions_that_were_stopped_go_on_with_a_smaller_batch(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fitted_probabilities(recipe, data, [data], watch=stop)
-    fitted_probabilities(recipe.with_options(batch_size=16), data, [data], watch=steps.append)
+        fitted(recipe, data, [data], watch=stop)
+    fitted(recipe.with_options(batch_size=16), data, [data], watch=steps.append)
     assert steps[0].epoch == 2
     steps.clear()
-    fitted_probabilities(recipe, data, [data], watch=steps.append)
+    fitted(recipe, data, [data], watch=steps.append)
     assert steps[0].epoch == 1  # what larger batches learn is not what smaller ones learned

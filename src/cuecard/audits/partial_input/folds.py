@@ -18,9 +18,8 @@ from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
 from cuecard.data.splits.components import TextSide, join_sentences, join_units, number_groups
 from cuecard.data.units import UnitScope
-from cuecard.models.linear.features_on_request import Features
 from cuecard.models.linear.input_features import AT_A_TIME
-from cuecard.models.linear.scorer import Parts, Scorer, parts_of
+from cuecard.models.linear.scorer import Features, Parts, Scorer, parts_of
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
 
 Grouping = Literal["sentence", "premise", "example"]

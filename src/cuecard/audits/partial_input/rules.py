@@ -20,7 +20,6 @@ from cuecard.data.fingerprint import Hashes
 from cuecard.data.row_numbers import side_keys
 from cuecard.data.units import UnitScope
 from cuecard.data.weights import unequal_weights
-from cuecard.models.linear.features_on_request import Features, Indicators, InputMatrix
 from cuecard.models.linear.input_features import (
     Binned,
     Block,
@@ -31,6 +30,7 @@ from cuecard.models.linear.input_features import (
     feature_blocks,
     side_by_side,
 )
+from cuecard.models.linear.scorer import Features, Indicators, InputMatrix
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.text import encode

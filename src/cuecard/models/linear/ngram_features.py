@@ -83,7 +83,7 @@ def hash_rows(
     starts = np.concatenate([[0], np.cumsum(capacity)])[:n].astype(np.int64)
     slots = np.empty(int(capacity.sum()), dtype=np.int32)
     used = np.zeros(n, dtype=np.int64)
-    mask = np.uint64((1 << BITS) - 1)
+    mask = (1 << BITS) - 1
     seen = np.empty(1 << BITS, dtype=np.int32)
     for salt, tokens in enumerate(texts):
         seen.fill(-1)

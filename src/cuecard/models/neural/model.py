@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -117,7 +117,7 @@ class NeuralModel(Learner):
 
         from cuecard.models.neural.inference import device_for
         from cuecard.models.neural.losses import TrainedFor
-        from cuecard.models.neural.training import Training, TrainingSettings
+        from cuecard.models.neural.training import Training
 
         check_condition(job.data, job.condition)
         examples = training_examples(job.data, job.weights)
@@ -137,8 +137,7 @@ class NeuralModel(Learner):
                 self.initialise(module, rows, examples)
             trained_for = TrainedFor(self.objective, module) if self.objective is not None else None
             module.to(place)
-            settings = TrainingSettings(**{f.name: getattr(self, f.name) for f in fields(TrainingSettings)})
-            run = Training(module, self.optimiser(module), settings, data, checkpoint=state, watch=job.watch)
+            run = Training(module, self.optimiser(module), self, data, checkpoint=state, watch=job.watch)
             run.run(trained_for)
         self.module_, self.history_, self.dynamics_ = module.eval(), run.history, run.dynamics
 

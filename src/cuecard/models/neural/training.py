@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,25 +20,14 @@ from cuecard.models.neural.inference import memory_for, on_device, outputs_of, p
 from cuecard.models.neural.losses import TrainedFor, losses
 from cuecard.models.neural.modules import Reader
 from cuecard.models.saved import Arrays, Checkpoint, under
-from cuecard.models.text_model import Step, Watch, Weighting
+from cuecard.models.text_model import Step, Watch
 from cuecard.stats.arrays import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from cuecard.models.neural.model import NeuralModel
 
 #: The state of a module or of an optimiser, by name.
 Tensors = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """How to train; the fields of `NeuralModel` of the same names say what they mean."""
-
-    epochs: int
-    batch_size: int
-    patience: int
-    weighting: Weighting
-    decay: float
-    clip: float
-    seed: int
-    checkpoint_every: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +57,13 @@ class RunPosition:
 
 
 class Training:
-    """A run: what is trained, on what, and how far it is."""
+    """A run: what is trained, on what, and how far it is; `settings` are the parameters of the model."""
 
     def __init__(
         self,
         module: Reader,
         optimiser: Optimizer,
-        settings: TrainingSettings,
+        settings: NeuralModel,
         data: TrainingData,
         *,
         checkpoint: Checkpoint | None = None,

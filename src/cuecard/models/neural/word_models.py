@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 
@@ -138,13 +138,16 @@ class WordModel(NeuralModel):
         """Return a hash of the file of word vectors: the same path may hold others tomorrow."""
         return {} if self.vectors is None else {"vectors": vectors_digest(self.vectors)}
 
-    def save_reading(self, folder: Path) -> None:
-        """Write the vocabulary."""
-        self.vocabulary.save(folder)
+    def described(self) -> dict[str, Any]:
+        """Return the epochs and the vocabulary."""
+        vocabulary = {"tokeniser": self.vocabulary.tokeniser, "words": list(self.vocabulary.words)}
+        return {**super().described(), "vocabulary": vocabulary}
 
-    def load_reading(self, folder: Path) -> None:
-        """Read the vocabulary."""
-        self.vocabulary_ = Vocabulary.load(folder)
+    def take_description(self, description: Mapping[str, Any]) -> None:
+        """Take the epochs and the vocabulary."""
+        super().take_description(description)
+        vocabulary = description["vocabulary"]
+        self.vocabulary_ = Vocabulary(vocabulary["tokeniser"], tuple(vocabulary["words"]))
 
     def _sizes(self, outputs: int) -> WordSizes:
         from cuecard.models.neural.modules import WordSizes

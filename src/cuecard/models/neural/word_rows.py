@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.errors import InputError
 from cuecard.models.neural.batches import Batch
-from cuecard.models.saved import read_json
 from cuecard.stats.arrays import Ints
 from cuecard.text import Tokens
 from cuecard.text.tokens import gather_rows
-from cuecard.writing import write_json
-
-FILE = "vocabulary.json"
 
 #: Numbers that are no words: filling at the end of short texts, unknown words, the border between two texts
 #: (which also stands for a text of no words).
@@ -63,21 +57,6 @@ class Vocabulary:
     @cached_property
     def _names(self) -> pl.Series:
         return pl.Series(["", "[unknown]", "[mark]", *self.words], dtype=pl.String)
-
-    def save(self, folder: Path) -> None:
-        """Write the vocabulary as JSON."""
-        write_json(folder / FILE, {"tokeniser": self.tokeniser, "words": list(self.words)})
-
-    @classmethod
-    def load(cls, folder: Path) -> Vocabulary:
-        """Return the vocabulary that `save` wrote."""
-        content = read_json(folder / FILE)
-        try:
-            return cls(content["tokeniser"], tuple(content["words"]))
-        except (KeyError, TypeError):
-            raise InputError(
-                f"{folder / FILE} is not a vocabulary: it lacks 'tokeniser' or 'words'."
-            ) from None
 
 
 Numbers = npt.NDArray[np.int32]

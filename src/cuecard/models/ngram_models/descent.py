@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -255,7 +254,7 @@ class Loops:
         count = int(self.groups.max()) + 1
         return (np.full(count, 1 / count, np.float32),)
 
-    def arguments(self, aside: Sequence[Singles]) -> tuple[Any, ...]:
+    def arguments(self, aside: Sequence[Singles]) -> tuple[Singles, Singles, Ints, Singles, float]:
         """Return what both loops take of an objective."""
         learned = aside[0] if aside else np.empty(0, np.float32)
         return self.offset, self.target, self.groups, learned, self.pace
