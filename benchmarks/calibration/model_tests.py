@@ -1,4 +1,4 @@
-"""Coverage and level of the tests of a model's predictions: distribution test, and cues held against length."""
+"""Coverage and level of tests of a model's predictions: distribution, permutation, and cues held against length."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cuecard.audits import Cues
+from cuecard.data.demo import demo_nli, demo_predictions
+from cuecard.probes import PermutationTest, Predictions, choose_cues, read_predictions
 from cuecard.stats.arrays import Floats
 from cuecard.stats.models.distribution import flattened_distribution
 from cuecard.stats.models.preference_given import choices_given
@@ -74,3 +77,30 @@ def cue_given_length(runs: int, *, n: int = 600, planted: float = 0.0, seed: int
         fixed += bool(choices_given(picked, examples, properties, cue).log10_p[0] <= np.log10(ALPHA))
         free += bool(choices_given(picked, examples, properties[:, :1], cue).log10_p[0] <= np.log10(ALPHA))
     return {"length held fixed": fixed / runs, "not held fixed": free / runs}
+
+
+def better_at_one_class(
+    runs: int, accuracies: tuple[float, float, float], *, follow: float = 0.0, n: int = 6_000, seed: int = 0
+) -> dict[str, float]:
+    """Return how often the permutation test has a finding, and how often that over all examples alone is significant.
+
+    The model is right on every class with its own probability, whatever the words; or it follows the planted words.
+    """
+    rng = np.random.default_rng(seed)
+    named, plain = 0, 0
+    for run in range(runs):
+        demo = demo_nli(n, seed=seed + run)
+        data, audit = demo.instances, Cues(features=("word",))
+        cues = choose_cues(data, audit, audit.run(data).tables["cues"], top=1)
+        gold = cues.examples.gold
+        right = rng.random(len(gold)) < np.array(accuracies)[gold]
+        model = Predictions("m", np.where(right, gold, (gold + rng.integers(1, 3, len(gold))) % 3))
+        if follow:
+            planted = demo_predictions(
+                demo, follow=follow, accuracy=accuracies[0], seed=seed + run, only=("word",)
+            )
+            (model,) = read_predictions(planted, data, model="m")
+        found = PermutationTest(per_label=3 if follow else 50).run(data, [model], cues)
+        named += found.findings[0].severity != "info"
+        plain += found.summary["models"]["m"]["log10_p"] <= np.log10(ALPHA)
+    return {"finding": named / runs, "over all examples": plain / runs}

@@ -127,6 +127,20 @@ def reliance(scale: float, seed: int) -> Iterator[Row]:
     yield Row("power", "use of the cue, p ≤ .05", data, "600", many, share)
 
 
+def one_class(scale: float, seed: int) -> Iterator[Row]:
+    """Findings of the permutation test about models that are better at one class, and about one that follows words."""
+    runs = max(10, round(100 * scale))
+    for accuracies in ((0.95, 0.6, 0.6), (0.8, 0.8, 0.6)):
+        found = model_tests.better_at_one_class(runs, accuracies, seed=seed)
+        data = f"pair, no cue used; correct by class: {', '.join(f'{share:.0%}' for share in accuracies)}"
+        before = f"{_percent(found['over all examples'])} over all examples alone"
+        yield Row("level", "finding of the permutation test", data, "1,500", runs, found["finding"], before)
+    found = model_tests.better_at_one_class(runs, (0.75, 0.75, 0.75), follow=0.9, seed=seed)
+    before = f"{_percent(found['over all examples'])} over all examples alone"
+    data = "pair, the planted word followed in 90 %"
+    yield Row("power", "finding of the permutation test", data, "1,500", runs, found["finding"], before)
+
+
 def remedies(scale: float, seed: int) -> Iterator[Row]:
     """Audits repeated under weights that were made from the same rows, and the hard subset of data without a leak."""
     sets = max(2, round(30 * scale))
@@ -152,5 +166,6 @@ PROBE_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "debiased evaluation": debiased_evaluation,
     "weighted models": weighted_models,
     "reliance": reliance,
+    "better at one class": one_class,
     "remedies": remedies,
 }

@@ -196,6 +196,7 @@ def summed_up(runs: pl.DataFrame) -> pl.DataFrame:
         log10_p=pl.col("log10_p").median(),
         log10_p_lowest=pl.col("log10_p").min(),
         log10_p_highest=pl.col("log10_p").max(),
+        log10_p_exact=pl.col("log10_p_exact").median(),
         log10_p_within_label=pl.col("log10_p_within_label").median(),
         log10_p_within_label_lowest=pl.col("log10_p_within_label").min(),
         log10_p_within_label_highest=pl.col("log10_p_within_label").max(),
@@ -207,7 +208,16 @@ def _tested(
 ) -> dict[str, Any]:
     summary = permutation.run(data, [predictions], cues).summary
     test = summary["models"][predictions.model]
-    kept = ("usual", "unusual", "pool", "usual_accuracy", "unusual_accuracy", "difference", "log10_p")
+    kept = (
+        "usual",
+        "unusual",
+        "pool",
+        "usual_accuracy",
+        "unusual_accuracy",
+        "difference",
+        "log10_p",
+        "log10_p_exact",
+    )
     return {
         **{name: test[name] for name in kept},
         "log10_p_within_label": test["log10_p_stratified"],
@@ -275,8 +285,9 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence
 
 def _difference(row: dict[str, Any]) -> str:
     return (
-        f"{100 * row['difference']:+z.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, within "
-        f"each label {_p(row['log10_p_within_label'])}; accuracy {percent(row['accuracy'])})"
+        f"{100 * row['difference']:+z.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, by the "
+        f"paper's formula {_p(row['log10_p_exact'])}, within each label {_p(row['log10_p_within_label'])}; accuracy "
+        f"{percent(row['accuracy'])})"
     )
 
 

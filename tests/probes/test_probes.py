@@ -219,6 +219,7 @@ def test_permutation_p_is_the_hypergeometric_tail(nli):
     expected = hypergeom.logsf((right & usual).sum() - 1, pool.sum(), (right & pool).sum(), usual.sum())
     assert (summary["usual"], summary["unusual"]) == (usual.sum(), unusual.sum())
     assert summary["log10_p"] == pytest.approx(expected / np.log(10), rel=1e-9)
+    assert summary["log10_p_exact"] == pytest.approx(expected / np.log(10), rel=1e-9)
 
 
 def test_stratifying_spares_a_model_that_is_merely_better_at_one_class(nli):
@@ -234,6 +235,20 @@ def test_stratifying_spares_a_model_that_is_merely_better_at_one_class(nli):
     within = PermutationTest(stratify="label").run(nli.data, [model], nli.cues).summary["models"]["lopsided"]
     assert within["log10_p"] == plain["log10_p_stratified"]
     assert within["log10_p"] > -2
+    assert plain["log10_p_decisive"] == within["log10_p_decisive"] == max(plain["log10_p"], within["log10_p"])
+
+
+def test_a_model_that_is_better_at_one_class_and_ignores_every_cue_is_not_called_biased(nli):
+    rng = np.random.default_rng(0)
+    gold, named, plain = nli.examples.gold, 0, 0
+    for draw in range(60):
+        right = rng.random(len(gold)) < np.where(gold == draw % 3, 0.95, 0.6)
+        model = Predictions("lopsided", np.where(right, gold, (gold + rng.integers(1, 3, len(gold))) % 3))
+        result = PermutationTest().run(nli.data, [model], nli.cues)
+        named += result.findings[0].severity != "info"
+        plain += result.summary["models"]["lopsided"]["log10_p"] <= np.log10(0.05)
+    assert plain > 12  # the test over all examples alone
+    assert named <= 7  # 5 % of 60, and luck (binomial, p = .01)
 
 
 def test_words_are_tested_without_strata_where_the_usual_label_is_the_stratum(nli):
@@ -248,12 +263,12 @@ def test_words_are_tested_without_strata_where_the_usual_label_is_the_stratum(nl
 
 def test_the_finding_of_the_permutation_test_keeps_the_level_asked_for(nli):
     model = nli.model(0.9)
-    log10_p = (
-        PermutationTest(per_label=1).run(nli.data, [model], nli.cues).summary["models"]["model"]["log10_p"]
-    )
-    strict = PermutationTest(per_label=1, alpha=10.0 ** (log10_p - 1)).run(nli.data, [model], nli.cues)
+    # One word per label leaves hardly anything to compare within a correct answer.
+    found = PermutationTest(per_label=3).run(nli.data, [model], nli.cues)
+    assert found.findings[0].severity != "info"
+    log10_p = found.summary["models"]["model"]["log10_p_decisive"]
+    strict = PermutationTest(per_label=3, alpha=10.0 ** (log10_p - 1)).run(nli.data, [model], nli.cues)
     assert strict.findings[0].title.startswith("No evidence")
-    assert PermutationTest(per_label=1).run(nli.data, [model], nli.cues).findings[0].severity != "info"
 
 
 def test_readings_agree_where_the_sets_do_not_overlap_much(nli):

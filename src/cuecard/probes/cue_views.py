@@ -317,7 +317,7 @@ def permutation_view(outcome: Outcome) -> View:
         f"test examples that contain a strong word with its usual label, and "
         f"{percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
         f"difference of {points(test['difference'])} points ({ci(test['low'], test['high'], points)}; "
-        f"p = {probability(None, test['log10_p'])}, {_other_p(test)})."
+        f"p = {probability(None, test['log10_p_decisive'])}, {_other_p(test)})."
         for name, test in models.items()
     ]
     return View(
@@ -329,10 +329,18 @@ def permutation_view(outcome: Outcome) -> View:
 
 
 def _other_p(test: Summary) -> str:
-    """Return the p-value of the other shuffle: within each correct answer, or over all examples."""
-    if "log10_p_stratified" in test:
-        return f"stratified by correct answer {probability(None, test['log10_p_stratified'])}"
-    return f"stratified by correct answer; not stratified {probability(None, test['log10_p_unstratified'])}"
+    """Return the p-values behind the one that decides, and the paper's, which does not discount shared texts."""
+    plain, stratified = _both_p(test)
+    return (
+        f"the larger of {probability(None, plain)} over all examples and {probability(None, stratified)} stratified by "
+        f"correct answer; by the paper's formula {probability(None, test['log10_p_exact'])}"
+    )
+
+
+def _both_p(test: Summary) -> tuple[float, float]:
+    """Return log10 of the p-values over all examples and within each correct answer."""
+    plain = test.get("log10_p_unstratified", test["log10_p"])
+    return plain, test.get("log10_p_stratified", test["log10_p"])
 
 
 def _usual(summary: Summary) -> Bars:
@@ -379,14 +387,10 @@ def _usual(summary: Summary) -> Bars:
 def _permutation_p(summary: Summary) -> Intervals:
     """Return the permutation test's p of every model on a logarithmic scale, with and without strata."""
     kinds = ["over all examples", "stratified by correct answer"]
-    tested, other = kinds if summary["stratify"] is None else kinds[::-1]
     rows = [
         {"model": name, "shuffled": kind, "exponent": -value, "log10_p": value}
         for name, test in summary["models"].items()
-        for kind, value in (
-            (tested, test["log10_p"]),
-            (other, test.get("log10_p_stratified", test.get("log10_p_unstratified"))),
-        )
+        for kind, value in zip(kinds, _both_p(test), strict=True)
     ]
     schema = {"model": pl.String, "shuffled": pl.String, "exponent": pl.Float64, "log10_p": pl.Float64}
     return Intervals(

@@ -16,7 +16,7 @@ from cuecard.probes.cue_set import CueSet
 from cuecard.probes.cue_views import permutation_view
 from cuecard.probes.examples import for_model, nullable, tested_columns, versus, widened_within
 from cuecard.probes.predictions import Predictions, Probe
-from cuecard.stats import newcombe_difference
+from cuecard.stats import format_p, newcombe_difference
 from cuecard.stats.arrays import Bools, Ints
 from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
@@ -27,6 +27,9 @@ DIFFERENCE = MeasureKind(
     "difference.{model}", "accuracy of {model} with usual minus unusual label", "points", "higher"
 )
 P_VALUE = MeasureKind("p.{model}", "p-value of the permutation test of {model}", "p", "lower")
+EXACT = MeasureKind(
+    "exact_p.{model}", "p-value of {model} by the paper's formula, shared texts not discounted", "p", "lower"
+)
 
 
 def permutation_measures(summary: Row) -> list[Measure]:
@@ -35,7 +38,8 @@ def permutation_measures(summary: Row) -> list[Measure]:
     for model, part in summary["models"].items():
         n = part["pool"]
         measures.append(DIFFERENCE.of(NAME, **interval(part, "difference"), chance=0.0, n=n, model=model))
-        measures.append(P_VALUE.of(NAME, part["log10_p"], n=n, model=model))
+        measures.append(P_VALUE.of(NAME, part["log10_p_decisive"], n=n, model=model))
+        measures.append(EXACT.of(NAME, part["log10_p_exact"], n=n, model=model))
     return measures
 
 
@@ -43,14 +47,65 @@ Reading = Literal["union", "twice", "difference"]
 
 
 @dataclass(frozen=True)
+class PermutationOutcome:
+    """The tests of one model over all words.
+
+    A model that is merely better at one class may look biased over all examples, and one that trades classes within
+    them, so that the larger of the two p-values decides.
+    """
+
+    result: PermutationResult
+    """Over all examples, with allowance for those that share a text."""
+    stratified: float
+    """Base-10 log of the p-value within each right answer, with the same allowance."""
+    exact: float
+    """The paper's: over all examples, which count in full although some share a text."""
+
+    @property
+    def decisive(self) -> float:
+        """Base-10 log of the p-value that severity and sentence follow."""
+        return max(self.result.log10_p, self.stratified)
+
+    def summary(self, *, stratify: bool) -> dict[str, float | str]:
+        """Return the numbers of the card; `log10_p` is of the test that was asked for."""
+        plain = self.result
+        asked = replace(plain, log10_p=self.stratified) if stratify else plain
+        counts = (
+            "usual",
+            "unusual",
+            "pool",
+            "usual_accuracy",
+            "unusual_accuracy",
+            "difference",
+            "low",
+            "high",
+        )
+        return {
+            "log10_p": asked.log10_p,
+            "p_value": asked.p_value,
+            "p": asked.p_text,
+            **{name: getattr(asked, name) for name in counts},
+            **(
+                {"log10_p_unstratified": plain.log10_p}
+                if stratify
+                else {"log10_p_stratified": self.stratified}
+            ),
+            "log10_p_decisive": self.decisive,
+            "log10_p_exact": self.exact,
+        }
+
+
+@dataclass(frozen=True)
 class PermutationTest(Probe):
     """Exact test of whether correctness is exchangeable between usual (U) and unusual (N) examples.
 
+    Correctness is shuffled over all examples and within each right answer. The larger of the two p-values decides, so
+    that a model that is merely better at one class is not called biased.
+
     Args:
         per_label: words of highest z per label in train that are looked at; stop words are left out.
-        stratify: "label" shuffles within each right answer, so that a model that is merely better at one class
-            is not called biased. Words one by one are not stratified unless answers are choices: the examples in
-            which a word has its usual label all have that right answer.
+        stratify: "label" reports the p-value within each right answer first, and tests words one by one within it
+            where answers are choices; otherwise the examples in which a word has its usual label all have that answer.
         reading: "union" (the paper's closed form over U ∪ N), "twice" (an example in both sets counts twice)
             or "difference" (accuracy on U minus accuracy on N, by shuffling).
         alpha: level of the test over all words, and of the q-values of words one by one.
@@ -61,7 +116,7 @@ class PermutationTest(Probe):
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Permutation test"
     view = staticmethod(permutation_view)
-    measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
+    measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE, EXACT)
     measured = staticmethod(permutation_measures)
 
     per_label: int = 50
@@ -83,18 +138,9 @@ class PermutationTest(Probe):
         tests: dict[str, dict[str, float | str]] = {}
         findings, tables = [], []
         for model in predictions:
-            tested = self.test(
-                model, cues, usual, unusual, None if self.stratify is None else cues.examples.gold
-            )
-            other = self.test(
-                model, cues, usual, unusual, cues.examples.gold if self.stratify is None else None
-            )
-            tests[model.model] = _numbers(tested) | {
-                "log10_p_unstratified" if self.stratify else "log10_p_stratified": other.log10_p
-            }
-            findings.append(
-                _finding(model.model, tested, other, stratified=self.stratify is not None, alpha=self.alpha)
-            )
+            outcome = self.outcome(model, cues, usual, unusual)
+            tests[model.model] = outcome.summary(stratify=self.stratify is not None)
+            findings.append(_finding(model.model, outcome, self.alpha))
             tables.append(self._by_word(model, cues, words, sets))
         present = np.asarray(sets.having.sum(axis=0)).ravel() > 0
         summary = {
@@ -110,18 +156,22 @@ class PermutationTest(Probe):
         measures = permutation_measures(summary)
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
 
-    def test(
-        self, model: Predictions, cues: CueSet, usual: Bools, unusual: Bools, strata: Ints | None
-    ) -> PermutationResult:
-        """Return the test of one model over examples in U and N; p and interval allow for shared texts."""
+    def outcome(self, model: Predictions, cues: CueSet, usual: Bools, unusual: Bools) -> PermutationOutcome:
+        """Return the tests of one model over examples in U and N, over all of them and within each right answer."""
         right = model.correct(cues.examples)
-        tested = permutation_test(
-            right, usual, unusual, strata=strata, reading=self.reading, draws=self.draws, seed=self.seed
+        exact, within = (
+            permutation_test(
+                right, usual, unusual, strata=strata, reading=self.reading, draws=self.draws, seed=self.seed
+            )
+            for strata in (None, cues.examples.gold)
         )
         [effect] = two_sided_design_effects(right, versus(usual[:, None], unusual[:, None]), cues.shared)
-        low, high = widened_within(tested.difference, tested.low, tested.high, effect)
-        log10_p = deflated_log10_p(tested.log10_p, effect, sides=1)
-        return replace(tested, log10_p=float(log10_p), low=float(low), high=float(high))
+        low, high = widened_within(exact.difference, exact.low, exact.high, effect)
+        plain, stratified = (
+            float(deflated_log10_p(test.log10_p, effect, sides=1)) for test in (exact, within)
+        )
+        result = replace(exact, log10_p=plain, low=float(low), high=float(high))
+        return PermutationOutcome(result, stratified, exact.log10_p)
 
     def _by_word(
         self, model: Predictions, cues: CueSet, words: pl.DataFrame, sets: Membership
@@ -185,42 +235,25 @@ def usual_table(
     )
 
 
-def _numbers(tested: PermutationResult) -> dict[str, float | str]:
-    names = (
-        "log10_p",
-        "p_value",
-        "usual",
-        "unusual",
-        "pool",
-        "usual_accuracy",
-        "unusual_accuracy",
-        "difference",
-    )
-    numbers = {name: getattr(tested, name) for name in (*names, "low", "high")}
-    return numbers | {"p": tested.p_text}
-
-
-def _finding(
-    model: str, tested: PermutationResult, other: PermutationResult, *, stratified: bool, alpha: float
-) -> Finding:
-    within = tested if stratified else other
+def _finding(model: str, outcome: PermutationOutcome, alpha: float) -> Finding:
+    result, level = outcome.result, np.log10(alpha)
     severity: Severity = "info"
-    if tested.log10_p <= np.log10(alpha) and tested.difference > 0:
-        severity = "high" if tested.difference >= 0.10 else "medium" if tested.difference >= 0.03 else "low"
+    title = f"No evidence that {model} is more accurate if words have their usual label"
+    if outcome.decisive <= level and result.difference > 0:
+        severity = "high" if result.difference >= 0.10 else "medium" if result.difference >= 0.03 else "low"
         title = f"{model} is more accurate if words have their usual label"
-    else:
-        title = f"No evidence that {model} is more accurate if words have their usual label"
     text = (
-        f"{model} has an accuracy of {percent(tested.usual_accuracy)} on {plural(tested.usual, 'test example')} that "
-        f"contain a strong word with its usual label, and {percent(tested.unusual_accuracy)} on {tested.unusual:,} "
-        f"that contain one with another label: a difference of {points(tested.difference)} points (95 % CI "
-        f"{points(tested.low)} to {points(tested.high)}; permutation test p = {tested.p_text}"
+        f"{model} has an accuracy of {percent(result.usual_accuracy)} on {plural(result.usual, 'test example')} that "
+        f"contain a strong word with its usual label, and {percent(result.unusual_accuracy)} on {result.unusual:,} "
+        f"that contain one with another label: a difference of {points(result.difference)} points (95 % CI "
+        f"{points(result.low)} to {points(result.high)}; permutation test p = {format_p(outcome.decisive)}, the larger "
+        f"of {result.p_text} over all examples and {format_p(outcome.stratified)} within each correct answer)."
     )
-    if stratified:
-        text += f", stratified by correct answer; {other.p_text} without strata)."
-    else:
-        text += f"; stratified by correct answer, p = {within.p_text})."
-    difference = interval(vars(tested) | {"difference": tested.difference}, "difference")
+    if result.log10_p <= level < outcome.stratified:
+        text += (
+            " The accuracy differs between correct answers, which explains the difference over all examples."
+        )
+    difference = interval(vars(result) | {"difference": result.difference}, "difference")
     return Finding(
-        NAME, severity, title, text, **difference, chance=0.0, n=tested.pool, unit="points", key=model
+        NAME, severity, title, text, **difference, chance=0.0, n=result.pool, unit="points", key=model
     )

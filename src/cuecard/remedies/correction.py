@@ -368,9 +368,8 @@ def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = No
     """
     right = predictions.correct(cues.examples)
     usual, unusual = (groups or cue_groups(cues)).with_answers(cues.examples.gold)
-    test = PermutationTest()
-    overall = test.test(predictions, cues, usual, unusual, None)
-    within = test.test(predictions, cues, usual, unusual, cues.examples.gold)
+    outcome = PermutationTest().outcome(predictions, cues, usual, unusual)
+    overall = outcome.result
     low, high = (float(end) for end in wilson(int(right.sum()), len(right)))
     return {
         "accuracy": float(right.mean()),
@@ -383,7 +382,8 @@ def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = No
         "gap_high": overall.high,
         "worst_group_accuracy": min(overall.usual_accuracy, overall.unusual_accuracy),
         "log10_p": overall.log10_p,
-        "log10_p_within_label": within.log10_p,
+        "log10_p_within_label": outcome.stratified,
+        "log10_p_exact": outcome.exact,
     }
 
 

@@ -29,6 +29,7 @@ def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
     """Return the accuracy of predictions, over all and by whether cues have their usual label, and the gap between."""
     table = Table(
         "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels",
+        "exact p",
         box=SIMPLE_HEAD,
     )  # fmt: skip
     for name, row in rows.items():
@@ -37,7 +38,7 @@ def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
             f"{wording.percent(row['accuracy'])} ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
             *(wording.percent(row[key]) for key in ("usual_accuracy", "unusual_accuracy")),
             f"{100 * row['gap']:+z.1f} ({100 * row['gap_low']:+z.1f} to {100 * row['gap_high']:+z.1f})",
-            *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label")),
+            *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label", "log10_p_exact")),
         )
     return table
 
