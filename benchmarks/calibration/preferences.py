@@ -14,7 +14,7 @@ import polars as pl
 from cuecard.audits import Slices, Style
 from cuecard.data import load
 from cuecard.data.demo import demo_battles, demo_judge
-from cuecard.data.demo.judges import Character
+from cuecard.data.demo.predictions import Character
 from cuecard.probes import JudgeTest, read_verdicts
 from cuecard.probes.net_scores import suspect_labels
 from cuecard.stats import clopper_pearson

@@ -7,7 +7,7 @@ import pytest
 from cuecard.audits import Cues, Overview
 from cuecard.data import Instances, load
 from cuecard.data.demo import demo_nli, demo_template, mixed_choices, random_labels, repeated, with_weights
-from cuecard.data.demo.choice import demo_choice
+from cuecard.data.demo.generated import demo_choice
 from cuecard.errors import CueCardError
 
 WORDS = np.array([f"w{i}" for i in range(300)])

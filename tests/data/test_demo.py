@@ -24,9 +24,8 @@ from cuecard.data.demo import (
     demo_nli,
     demo_predictions,
 )
-from cuecard.data.demo.cues import complete
-from cuecard.data.demo.decorate import draw_features
-from cuecard.data.demo.lexicon import GRAMMAR_WORDS
+from cuecard.data.demo.language import GRAMMAR_WORDS
+from cuecard.data.demo.planted import complete, draw_features
 from cuecard.data.instances import COLUMNS
 from cuecard.errors import UsageError
 from pace import quick

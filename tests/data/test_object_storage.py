@@ -11,8 +11,8 @@ import pytest
 from pyarrow import fs
 
 import cuecard as cc
-from cuecard.data import object_storage
-from cuecard.data.object_storage import _fetch, is_address
+from cuecard.data.reading import remote as object_storage
+from cuecard.data.reading.remote import _fetch, is_address
 from cuecard.errors import InputError
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cuecard.data import get_preset, list_presets, load
-from cuecard.data.files.hub import hub_readings, preset_sources
 from cuecard.data.presets import split_preset
+from cuecard.data.reading.remote import hub_readings, preset_sources
 from cuecard.errors import MissingExtraError, UsageError
 
 THREE = ["entailment", "neutral", "contradiction"]

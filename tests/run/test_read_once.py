@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuecard.data.demo import demo_nli, write_demo
-from cuecard.data.files import reading
+from cuecard.data.reading import files as reading
 
 COMMANDS = {
     "audit": ("--only", "overview,cues,pair_graph", "--out", "OUT"),

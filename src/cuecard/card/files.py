@@ -14,8 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import polars as pl
 
 from cuecard.card.card import SCHEMA_VERSION, Card
-from cuecard.data.files.guard import guarded, reason
-from cuecard.data.files.paths import check_regular
+from cuecard.data.reading.formats import check_regular, guarded, reason
 from cuecard.documents import checked, parse_json
 from cuecard.errors import CueCardError, InputError, printable
 from cuecard.writing import Staged, Write, recover, staged_folder, write_together

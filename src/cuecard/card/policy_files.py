@@ -28,7 +28,7 @@ from cuecard.card.policy import (
     finding_measure,
 )
 from cuecard.data import TASKS, Task
-from cuecard.data.files.paths import check_regular
+from cuecard.data.reading.formats import check_regular
 from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError
 from cuecard.wording import listed, percent, points

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard._compiled import njit
-from cuecard.data.utf8 import utf8
+from cuecard.data.sentences import utf8
 from cuecard.stats.arrays import chunks
 
 Hashes = npt.NDArray[np.uint64]

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cuecard.data.files.paths import files_below
-from cuecard.data.files.raw import RawTable, joined
-from cuecard.data.files.reading import OnError, read_file
-from cuecard.data.files.sources import STDIN, Source, paths_by_split
-from cuecard.data.partitions import Chunk, chunks_of, parts_of
+from cuecard.data.reading.chunks import Chunk, chunks_of, parts_of
+from cuecard.data.reading.files import OnError, read_file
+from cuecard.data.reading.formats import files_below
+from cuecard.data.reading.raw import RawTable, joined
+from cuecard.data.reading.sources import STDIN, Source, paths_by_split
 from cuecard.data.space import Space, mapped_table, write_folder, write_table
 from cuecard.wording import RESUMES
 

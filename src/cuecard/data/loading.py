@@ -11,12 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.files.formats import stem
-from cuecard.data.files.label_files import with_labels
-from cuecard.data.files.paths import shown, typed_path
-from cuecard.data.files.raw import RawTable, alike
-from cuecard.data.files.reading import OnError
-from cuecard.data.files.sources import (
+from cuecard.data.ingest import FileChunks, file_paths, is_files
+from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
+from cuecard.data.layout.columns import Columns, ColumnsArgument
+from cuecard.data.layout.labels import Threshold
+from cuecard.data.layout.scheme import columns_of, learn
+from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape_split
+from cuecard.data.memory import PER_BYTE, free_memory, memory_needed, text_bytes
+from cuecard.data.options import MAX_SKIPPED, ReadOptions
+from cuecard.data.presets import Preset
+from cuecard.data.reading.files import OnError
+from cuecard.data.reading.formats import shown, stem, typed_path
+from cuecard.data.reading.label_files import with_labels
+from cuecard.data.reading.raw import RawTable, alike
+from cuecard.data.reading.remote import is_address
+from cuecard.data.reading.sources import (
     SPLITS,
     STDIN,
     Source,
@@ -26,19 +35,49 @@ from cuecard.data.files.sources import (
     which_files,
     without_preset,
 )
-from cuecard.data.ingest import FileChunks, file_paths, is_files
-from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
-from cuecard.data.layout.columns import Columns, ColumnsArgument
-from cuecard.data.layout.scheme import columns_of, learn
-from cuecard.data.layout.shaping import Shaped, shape_split
-from cuecard.data.layout.thresholds import Threshold
-from cuecard.data.memory import PER_BYTE, free_memory, memory_needed, text_bytes
-from cuecard.data.object_storage import is_address
-from cuecard.data.options import MAX_SKIPPED, ReadOptions
-from cuecard.data.presets import Preset
 from cuecard.data.space import MEMORY, Space, temporary_space
-from cuecard.data.splits.safeguards import check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
+from cuecard.wording import DAMAGED_FILE
+
+
+def refuse_shared_files(files: Mapping[str, Sequence[str]]) -> None:
+    """Raise if a file is read for two splits: what is learned from it would be tested on it."""
+    owner: dict[Path, str] = {}
+    for split, names in files.items():
+        for name in names:
+            path = Path(name)
+            if not path.exists():
+                continue  # a table in memory, standard input or a name on the Hub
+            first = owner.setdefault(path.resolve(), split)
+            if first != split:
+                raise UsageError(
+                    f"{name} is both the {first} and the {split} file: give another file for one of them, or split "
+                    "off a test set with --holdout 0.2."
+                )
+
+
+def check_skipped(dropped: Mapping[str, int], n_read: int, most: float, where: str, files: int) -> None:
+    """Raise if more rows of a split were skipped than are allowed; rows without a label are not skipped.
+
+    How many rows a file has that cannot be opened, nobody knows: it counts as one, but most files must be readable.
+    """
+    damaged = sum(n for reason, n in dropped.items() if reason.startswith(DAMAGED_FILE))
+    if 2 * damaged > files:
+        raise InputError(
+            f"{damaged:,} of the {files:,} files {where} cannot be opened: copy or export them again, or name the "
+            "others."
+        )
+    bad = {reason: n for reason, n in dropped.items() if reason not in NO_FAULT}
+    skipped = sum(bad.values())
+    allowed = most * n_read if most < 1 else most
+    if skipped > allowed:
+        reasons = ", ".join(f"{reason}: {n:,}" for reason, n in bad.items())
+        limit = f"{100 * most:g} %" if most < 1 else f"{most:,.0f} rows"
+        raise InputError(
+            f"{skipped:,} of {n_read:,} rows of {where} cannot be used ({reasons}), but at most {limit} may be "
+            f"skipped: correct them, or allow more with --max-skipped {skipped}."
+        )
+
 
 #: Rows of a chunk, at most and at least.
 MOST_ROWS, FEWEST_ROWS = 200_000, 2_000

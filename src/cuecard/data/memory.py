@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from cuecard.data.files.paths import files_below
+from cuecard.data.reading.formats import files_below
 from cuecard.errors import UsageError, printable
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}

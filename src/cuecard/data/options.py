@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from cuecard.data.files.raw import RawTable
-from cuecard.data.files.reading import OnError
 from cuecard.data.instances import Task
 from cuecard.data.layout.columns import ColumnsArgument, parse_labels
+from cuecard.data.layout.labels import Threshold, parse_threshold
 from cuecard.data.layout.preferences.ranked import ranked_responses, with_plain_prompts
-from cuecard.data.layout.thresholds import Threshold, parse_threshold
 from cuecard.data.presets import Preset
+from cuecard.data.reading.files import OnError
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import UsageError
 from cuecard.limits import check_seed
 

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.files.sources import SPLITS
 from cuecard.data.fingerprint import Hashes, text_hashes, told_apart
 from cuecard.data.instances import Instances, taken
-from cuecard.data.placeholders import is_placeholder
-from cuecard.data.splits.sentences import normalised
+from cuecard.data.reading.sources import SPLITS
+from cuecard.data.sentences import is_placeholder, normalised
 from cuecard.stats.arrays import Bools
 
 Side = Literal["premise", "hypothesis"]

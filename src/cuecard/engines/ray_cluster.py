@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cuecard.data.files.guard import reason
+from cuecard.data.reading.formats import reason
 from cuecard.errors import InputError, MissingExtraError, UsageError, printable
 
 #: Seconds within which a cluster has to answer.

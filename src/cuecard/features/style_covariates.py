@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cuecard.data.examples import Examples
-from cuecard.data.layout.preferences.responses import FILE_POSITION
+from cuecard.data.layout.responses import FILE_POSITION
 from cuecard.errors import MissingExtraError
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.text import encode

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from cuecard.cache import content_key
-from cuecard.data.files.paths import check_regular
+from cuecard.data.reading.formats import check_regular
 from cuecard.errors import CueCardError, InputError, MissingExtraError, UsageError, printable
 
 __all__ = [

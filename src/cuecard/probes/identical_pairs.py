@@ -14,7 +14,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, interval
 from cuecard.data import Instances, Task
-from cuecard.data.files.reading import read_file
+from cuecard.data.reading.files import read_file
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import sentence_codes
 from cuecard.probes.model_views import identical_pairs_view

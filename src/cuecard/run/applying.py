@@ -16,7 +16,7 @@ from cuecard.card.card import Card
 from cuecard.card.files import staged_card
 from cuecard.card.policy import Rule
 from cuecard.data import Instances
-from cuecard.data.files.sources import SPLITS
+from cuecard.data.reading.sources import SPLITS
 from cuecard.remedies.plan.removal import Method
 from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.remedies.stress_sets import as_rows

@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.audits import Cues
 from cuecard.cache import cache_folder
 from cuecard.data import Instances, Source
-from cuecard.data.output.rows import check_not_read, check_writable, write_rows
+from cuecard.data.output import check_not_read, check_writable, write_rows
 from cuecard.limits import check_seed
 from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
-from cuecard.data.utf8 import read_only, utf8
+from cuecard.data.sentences import read_only, utf8
 from cuecard.stats import _native
 from cuecard.text.tokens import Tokens
 

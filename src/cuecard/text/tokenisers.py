@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from cuecard.data.splits.sentences import composed
+from cuecard.data.sentences import composed
 from cuecard.errors import MissingExtraError
 from cuecard.registry import Registry
 from cuecard.text.bytewise import (

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cuecard.data import load, parse_columns
-from cuecard.data.files.sources import read_as_is, without_preset
 from cuecard.data.layout.roles import TASK_ROLES
+from cuecard.data.reading.sources import read_as_is, without_preset
 from cuecard.errors import CueCardError
 from cuecard.wording import display_text
 

@@ -16,7 +16,7 @@ from typing import Any
 from cuecard import wording
 from cuecard._processes import PYTHON
 from cuecard.analysis import Measure
-from cuecard.data.files.paths import files_below
+from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.web.commands import Reading, inside, reading_of_card, shown_command

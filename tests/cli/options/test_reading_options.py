@@ -12,7 +12,7 @@ import pytest
 from cuecard.cli.verbs import ask, audit, debias, probe, train
 from cuecard.cli.verbs import audit as explain
 from cuecard.cli.verbs import plan as stress
-from cuecard.data.files import sources
+from cuecard.data.reading import sources
 from cuecard_papers import commands as papers
 
 LINES = [

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cuecard.data import load
-from cuecard.data.files.guard import guarded
-from cuecard.data.files.metadata import class_names
+from cuecard.data.reading.formats import class_names, guarded
 from cuecard.errors import CueCardError, InputError
 from mapped import mapped
 from raw_files import refused, written

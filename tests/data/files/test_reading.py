@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cuecard.data import load
-from cuecard.data.files.nesting import json_marks
-from cuecard.data.files.reading import class_names, read_file
+from cuecard.data.reading.files import class_names, read_file
+from cuecard.data.reading.mending import json_marks
 from mapped import mapped
 
 #: Any text but NUL, which is refused, and lone surrogates, which no file format can hold.
@@ -218,8 +218,8 @@ def test_a_large_file_read_in_parts_has_the_rows_of_one_that_is_read_whole(tmp_p
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).rstrip("\n"))
     whole = read_file(path, on_error="skip")
-    monkeypatch.setattr("cuecard.data.files.reading._PART_BYTES", 4_000)
-    monkeypatch.setattr("cuecard.data.files.reading._LARGE", 8_000)
+    monkeypatch.setattr("cuecard.data.reading.files._PART_BYTES", 4_000)
+    monkeypatch.setattr("cuecard.data.reading.files._LARGE", 8_000)
     in_parts = read_file(path, on_error="skip")
     assert in_parts.frame.equals(whole.frame)
     assert (in_parts.sizes, in_parts.dropped, in_parts.notes) == (whole.sizes, whole.dropped, whole.notes)
@@ -228,9 +228,9 @@ def test_a_large_file_read_in_parts_has_the_rows_of_one_that_is_read_whole(tmp_p
 def test_parts_of_a_large_file_are_parsed_one_by_one(tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
     pl.DataFrame({"text": [f"text {i}" for i in range(1_000)], "label": "y"}).write_ndjson(path)
-    monkeypatch.setattr("cuecard.data.files.reading._PART_BYTES", 4_000)
-    monkeypatch.setattr("cuecard.data.files.reading._LARGE", 8_000)
-    monkeypatch.setattr("cuecard.data.files.reading.content", None)  # the file is not read whole
+    monkeypatch.setattr("cuecard.data.reading.files._PART_BYTES", 4_000)
+    monkeypatch.setattr("cuecard.data.reading.files._LARGE", 8_000)
+    monkeypatch.setattr("cuecard.data.reading.files.content", None)  # the file is not read whole
     assert read_file(path).frame.equals(pl.read_ndjson(path))
 
 

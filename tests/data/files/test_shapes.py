@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from cuecard.data import load
-from cuecard.data.files import sources
+from cuecard.data.reading import sources
 from raw_files import pairs, refused, wins, written
 
 ROWS = [

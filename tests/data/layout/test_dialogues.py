@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from cuecard.data import load
-from cuecard.data.layout.dialogues import shared_prompt
+from cuecard.data.layout.texts import shared_prompt
 
 
 def turn(role: str, content: str) -> dict[str, str]:

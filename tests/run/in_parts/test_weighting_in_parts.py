@@ -130,7 +130,7 @@ def test_with_a_smaller_sample_the_weights_and_what_is_about_them_stay_the_same(
 def test_the_rows_that_are_written_part_by_part_are_those_of_the_dataset_in_memory(
     name, tmp_path, small_parts, monkeypatch
 ):
-    monkeypatch.setattr("cuecard.data.output.weighted.FILE_ROWS", 170)
+    monkeypatch.setattr("cuecard.data.output.FILE_ROWS", 170)
     folder = as_files(pairs(), tmp_path / "files", files=3, groups=2)
     frame = pl.read_parquet(folder / "01.parquet").drop("source").with_columns(new=pl.lit(True))
     frame.write_parquet(folder / "01.parquet")

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.audits.overlap import _kernels
-from cuecard.data.files.guard import guarded
-from cuecard.data.files.paths import check_regular
+from cuecard.data.reading.formats import check_regular, guarded
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Floats, Ints
 

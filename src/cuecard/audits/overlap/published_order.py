@@ -12,8 +12,8 @@ import polars as pl
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Summary
 from cuecard.audits.overlap.view import ORDER_VIEW
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.files.paths import typed_path
-from cuecard.data.files.reading import read_file
+from cuecard.data.reading.files import read_file
+from cuecard.data.reading.formats import typed_path
 from cuecard.errors import InputError
 from cuecard.stats import state_probability
 from cuecard.stats.preferences.order_test import order_test

@@ -14,7 +14,7 @@ from cuecard.audits.partial_input.guesses import Guesses, gold_of
 from cuecard.audits.partial_input.judging import Baseline, against_chance, chance_of, counted_hits, interval
 from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
-from cuecard.data.layout.preferences.responses import FILE_POSITION
+from cuecard.data.layout.responses import FILE_POSITION
 from cuecard.errors import InputError
 from cuecard.models.linear.input_features import InputRows
 from cuecard.models.linear.scorer import Indicators

@@ -23,7 +23,7 @@ from cuecard.audits.slices.hits import (
 )
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
-from cuecard.data.layout.preferences.responses import FILE_POSITION
+from cuecard.data.layout.responses import FILE_POSITION
 from cuecard.stats.arrays import Array, Ints
 from cuecard.text.style import formatting
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def path(text: str) -> Path:
     """Return a path as typed, with `~` expanded; an empty one is an error, not the current folder."""
-    from cuecard.data.files.paths import typed_path
+    from cuecard.data.reading.formats import typed_path
 
     return typed_path(text)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Literal
+
 import numpy as np
 import polars as pl
 
-from cuecard.data.demo.cues import CueKind, Demo
+from cuecard.data.demo.planted import CueKind, Demo
 from cuecard.errors import UsageError
 from cuecard.stats.arrays import Bools, Ints
 
@@ -80,3 +83,119 @@ def _suggested_choice(here: Bools, for_right: bool, rng: np.random.Generator) ->
     wanted = here if for_right else ~here
     pick = np.argmax(np.where(wanted, rng.random(here.shape), -1.0), axis=1)
     return np.where(here.any(axis=1) & ~here.all(axis=1), pick, -1)
+
+
+#: Models and their strength: log odds against the first.
+STRENGTHS: Mapping[str, float] = {"alpha": 0.0, "beta": 0.5, "gamma": 1.0}
+_SYLLABLES = ("ba", "ke", "di", "lo", "mu", "ra", "se", "ti", "vo", "nu")
+
+
+def demo_battles(
+    n: int,
+    *,
+    length: float = 0.0,
+    position: float = 0.0,
+    source: float = 0.0,
+    strengths: Mapping[str, float] | None = None,
+    wordy: str | None = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Return n battles (`prompt`, `response_a`, `response_b`, `model_a`, `model_b`, `winner`, `subset`).
+
+    The log odds that the first response wins are the sum of the planted effects.
+
+    Args:
+        n: number of battles.
+        length: log odds per difference of the logarithm of the number of words.
+        position: log odds of being shown first.
+        source: log odds of an answer from the web against one from a book (`source_a`, `source_b`).
+        strengths: log odds of every model; `STRENGTHS` by default.
+        wordy: a model that writes twice as many words as the others.
+        seed: of all random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    models = dict(STRENGTHS if strengths is None else strengths)
+    words = np.array(["".join(rng.choice(_SYLLABLES, 3)) + str(i) for i in range(3_000)])
+    names = np.array(list(models))
+    pairs = np.stack([rng.permutation(len(names))[:2] for _ in range(n)])
+    sizes = rng.integers(10, 40, (n, 2)) * np.where(names[pairs] == wordy, 2, 1)
+    sources = rng.integers(0, 2, (n, 2))
+    strength = np.array(list(models.values()))[pairs]
+    logs = np.log1p(sizes)
+    odds = strength[:, 0] - strength[:, 1] + length * (logs[:, 0] - logs[:, 1])
+    odds += position + source * (sources[:, 0] - sources[:, 1])
+    first_won = rng.random(n) < 1 / (1 + np.exp(-odds))
+
+    def text(size: int) -> str:
+        return " ".join(words[rng.integers(0, len(words), size)])
+
+    return pl.DataFrame(
+        {
+            "prompt": [f"{text(6)}?" for _ in range(n)],
+            "response_a": [text(k) for k in sizes[:, 0]],
+            "response_b": [text(k) for k in sizes[:, 1]],
+            "model_a": names[pairs[:, 0]],
+            "model_b": names[pairs[:, 1]],
+            "source_a": np.where(sources[:, 0], "web", "book"),
+            "source_b": np.where(sources[:, 1], "web", "book"),
+            "winner": np.where(first_won, "model_a", "model_b"),
+            "subset": np.where(np.arange(n) % 2, "hard", "easy"),
+        }
+    )
+
+
+Character = Literal["fair", "blind", "length", "position"]
+
+
+def demo_judge(n: int, character: Character, *, strength: float = 1.5, seed: int = 0) -> pl.DataFrame:
+    """Return verdicts about n comparisons in both orders, beside what people prefer (`human`).
+
+    People prefer by quality alone. A fair judge sees that quality with some noise; a blind one draws by lot; the others
+    see it, too, and add `strength` log odds per standard deviation of the difference in log words, or for the response
+    shown first.
+    """
+    rng = np.random.default_rng(seed)
+    battles = demo_battles(n, seed=seed + 1)
+    quality = rng.normal(0, 1.5, n)
+    human = rng.random(n) < 1 / (1 + np.exp(-2 * quality))
+    words = [battles[f"response_{side}"].str.count_matches(r"\S+").to_numpy() for side in "ab"]
+    longer = np.log1p(words[0]) - np.log1p(words[1])
+    longer = longer / longer.std()
+    parts = []
+    for first in (1.0, -1.0):
+        odds = np.zeros(n) if character == "blind" else 2 * quality
+        if character == "length":
+            odds = odds + strength * longer
+        if character == "position":
+            odds = odds + strength * first
+        won = rng.random(n) < 1 / (1 + np.exp(-odds))
+        parts.append(
+            battles.select("prompt", "response_a", "response_b", "model_a", "model_b").with_columns(
+                id=pl.Series([f"c{i}" for i in range(n)]),
+                verdict=pl.Series(np.where(won, "a", "b")),
+                first=pl.lit("a" if first > 0 else "b"),
+                human=pl.Series(np.where(human, "a", "b")),
+            )
+        )
+    return pl.concat(parts)
+
+
+#: Rows of a split with `example` and `position`, and which features they have.
+Split = tuple[pl.DataFrame, dict[CueKind, Bools]]
+
+
+def both_splits(
+    n: int, test_fraction: float, seed: int, draw: Callable[[int, np.random.SeedSequence], Split]
+) -> Split:
+    """Return the rows of train and test together, and which features they have; a split of no examples is left out."""
+    n_test = round(n * test_fraction)
+    frames, masks = [], []
+    streams = np.random.SeedSequence(seed).spawn(2)
+    for split, size, stream in zip(("train", "test"), (n - n_test, n_test), streams, strict=True):
+        if size:
+            frame, present = draw(size, stream)
+            named = {"split": pl.lit(split), "example_id": pl.format(f"{split}-{{}}", "example")}
+            frames.append(frame.with_columns(**named))
+            masks.append(present)
+    rows = pl.concat(frames).select("example_id", "position", "split", "premise", "hypothesis", "label")
+    return rows, {kind: np.concatenate([mask[kind] for mask in masks]) for kind in masks[0]}

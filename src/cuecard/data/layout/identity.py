@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cuecard.data.files.raw import RawTable
 from cuecard.data.layout.labels import label_texts
 from cuecard.data.layout.roles import GROUP_IDS, normal_name
+from cuecard.data.reading.raw import RawTable
 
 #: A recognised column repeats for at least this share of at least this many rows: then it names groups.
 GROUP_SHARE = 0.5

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cuecard.data.files.label_files import labels_beside
-from cuecard.data.files.raw import RawTable
-from cuecard.data.files.reading import OnError
 from cuecard.data.instances import GROUPED_TASKS, Task
-from cuecard.data.layout.answers import AnswerRule, choose_rule, fits_both_bases, open_base
-from cuecard.data.layout.choices import answered
+from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.columns import Columns, recognise
-from cuecard.data.layout.dialogues import prompt_marker
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
 from cuecard.data.layout.preferences.winners import WinnerRule, winner_rule
+from cuecard.data.layout.texts import prompt_marker, text
 from cuecard.data.options import ReadOptions
-from cuecard.data.texts import text
+from cuecard.data.reading.files import OnError
+from cuecard.data.reading.label_files import labels_beside
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import only_applies_to
 

@@ -7,23 +7,20 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from cuecard.data.files.raw import RawTable
-from cuecard.data.files.reading import OnError
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS
-from cuecard.data.layout.answers import AnswerRule
-from cuecard.data.layout.choices import answered
+from cuecard.data.layout.answers import AnswerRule, answered
 from cuecard.data.layout.columns import Columns
-from cuecard.data.layout.dialogues import is_chat
 from cuecard.data.layout.identity import Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
-from cuecard.data.layout.parts import Parts
 from cuecard.data.layout.preferences.ranked import SINGLE
-from cuecard.data.layout.preferences.responses import preference_parts
 from cuecard.data.layout.preferences.winners import TIE
+from cuecard.data.layout.responses import preference_parts
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
+from cuecard.data.layout.texts import Parts, Problem, is_chat, joined_texts, text, text_problems
+from cuecard.data.reading.files import OnError
+from cuecard.data.reading.raw import RawTable
 from cuecard.data.space import Space, mapped_table, write_table
-from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
 from cuecard.wording import listed, plural
 

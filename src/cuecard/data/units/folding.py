@@ -9,9 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.parallel import on_threads, running_total
-from cuecard.data.splits.sentences import normalised
+from cuecard.data.sentences import normalised, utf8
 from cuecard.data.units import _folding
-from cuecard.data.utf8 import utf8
 
 #: Rows of a part in which texts are read, so that the copy of their bytes lies in memory that is used again.
 ROWS_AT_ONCE = 20_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cuecard.data.files.paths import check_regular
+from cuecard.data.reading.formats import check_regular
 from cuecard.errors import InputError
 from cuecard.models.neural.word_rows import FIRST_WORD, PADDING, UNKNOWN, Vocabulary
 from cuecard.models.saved import file_digest

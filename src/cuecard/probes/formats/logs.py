@@ -24,8 +24,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from cuecard.data import Instances
-from cuecard.data.files.formats import content, format_of
-from cuecard.data.files.guard import guarded
+from cuecard.data.reading.formats import content, format_of, guarded
 from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError
 from cuecard.probes.formats.answer_parsing import Place, in_order_of_choices, letter_probabilities

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.files.reading import read_file
 from cuecard.data.layout.labels import label_texts
+from cuecard.data.reading.files import read_file
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.matching import RawPredictions

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.files.paths import typed_path
-from cuecard.data.files.reading import read_file
 from cuecard.data.instances import COLUMNS
+from cuecard.data.reading.files import read_file
+from cuecard.data.reading.formats import typed_path
 from cuecard.errors import InputError
 from cuecard.probes.judge.formats import has_ids, recognised
 from cuecard.wording import percent, plural

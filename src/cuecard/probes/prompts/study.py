@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Skip, interval
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
-from cuecard.data.files.paths import check_regular, shown
+from cuecard.data.reading.formats import check_regular, shown
 from cuecard.errors import InputError, UsageError
 from cuecard.features.cue_names import spoken_cue
 from cuecard.models.endpoint import AnswerCache, Endpoint, Question, Reply

@@ -16,7 +16,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.examples import Examples, Ints
-from cuecard.data.files.paths import check_regular
+from cuecard.data.reading.formats import check_regular
 from cuecard.documents import parse_json
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import listed

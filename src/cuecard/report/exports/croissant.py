@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cuecard.card.card import Card
-from cuecard.data.files.formats import format_of
+from cuecard.data.reading.formats import format_of
 from cuecard.documents import parse_json
 from cuecard.errors import InputError, UsageError
 from cuecard.report.exports.statements import biases, limitations

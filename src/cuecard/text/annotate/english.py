@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.splits.sentences import composed
-from cuecard.data.utf8 import utf8
+from cuecard.data.sentences import composed, utf8
 from cuecard.errors import UsageError
 from cuecard.stats import _native
 from cuecard.stats import _native as k

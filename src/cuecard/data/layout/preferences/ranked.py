@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from cuecard.data.files.raw import RawTable
-from cuecard.data.layout.dialogues import is_chat
 from cuecard.data.layout.matching import by_normal_name
 from cuecard.data.layout.roles import NAMES, ONE_HOT_WINNERS, response_series, series
+from cuecard.data.layout.texts import is_chat
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
 
 #: Reasons for leaving an example out that are no fault of its row.

@@ -1,17 +1,66 @@
-"""File formats by extension and by first bytes, and the bytes of a file after decompression."""
+"""Formats of files: which one a file is in, what of it can be read, and where it is."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import math
 import os
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from cuecard.data.files.paths import check_regular, shown
-from cuecard.errors import InputError, UsageError, printable
+from cuecard.errors import CueCardError, InputError, UsageError, printable
+
+#: Longer paths are shown by their end.
+SHOWN = 300
+
+
+def typed_path(source: str | Path) -> Path:
+    """Return the path that was typed, with `~` expanded, or raise an error if it can be no path."""
+    if not str(source).strip():
+        raise UsageError("The path is empty: name a file or folder (the current folder is ./).")
+    if "\0" in str(source):
+        raise InputError(f"{shown(source)} is not a valid path (it has a NUL character): check the spelling.")
+    try:
+        path = Path(source).expanduser()
+        path.exists()
+    except RuntimeError:
+        raise InputError(
+            f"{shown(source)} names a user without a home folder: write the full path."
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{shown(source)} cannot be read ({error.strerror}): check the path and its permissions."
+        ) from None
+    return path
+
+
+def check_regular(path: Path, *, rows: bool = True) -> None:
+    """Raise if a path names a pipe, a socket or a device: files are read more than once, and these cannot be.
+
+    Args:
+        path: what is to be read.
+        rows: whether it holds rows of data, which can be piped in.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        instead = ", or pipe the rows in as - instead" if rows else ""
+        raise InputError(f"{shown(path)} is a pipe or a device: save its content as a file{instead}.")
+
+
+def shown(path: str | Path) -> str:
+    """Return a path as text that can be printed and written: bytes that are no UTF-8 appear as `\\udc..`."""
+    text = str(path).encode("utf-8", "backslashreplace").decode()
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= SHOWN else "…" + text[-SHOWN:]
+
+
+def files_below(path: Path) -> list[Path]:
+    """Return the files of a folder, or the file itself, in the order of their names."""
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
 
 Format = Literal["parquet", "csv", "tsv", "jsonl", "json", "txt"]
 Compression = Literal["none", "gz", "zst"]
@@ -213,3 +262,113 @@ def _zstd_parts(raw: bytes) -> Iterator[bytes]:
     with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
         while part := stream.read(_CHUNK):
             yield part
+
+
+Read = TypeVar("Read")
+
+
+def guarded(call: Callable[[], Read], where: str, remedy: str = "copy or export it again") -> Read:
+    """Return what a reading call returns, or raise an `InputError` whatever the library raises.
+
+    Interrupts pass: they are not the file's fault. Damaged sizes ask for more memory than there is, as large files do.
+    """
+    try:
+        return call()
+    except (CueCardError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except MemoryError as error:
+        raise InputError(
+            f"{where} is damaged or larger than the memory ({reason(error)}): {remedy}, or read fewer rows."
+        ) from None
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise InputError(f"{where} is damaged or cut short ({reason(error)}): {remedy}.") from None
+
+
+#: How the names of types begin that Arrow reads and polars cannot hold: it panics, or takes the file for damaged.
+_FOREIGN_TYPES = (
+    *("decimal256", "list_view", "large_list_view", "sparse_union", "dense_union", "run_end_encoded"),
+    "month_day_nano_interval",
+)
+
+
+def check_schema(schema: Any, where: str) -> None:
+    """Raise where an Arrow schema repeats a name, or has a column of a type that tables here cannot hold."""
+    if repeated := [name for name, times in Counter(schema.names).items() if times > 1]:
+        raise InputError(
+            f"{where} has two columns with the name {printable(repeated[0], 60)!r}: write it with distinct names."
+        )
+    for field in schema:
+        if kind := _foreign_type(field.type):
+            raise InputError(
+                f"Column {printable(field.name, 60)!r} of {where} has values of the type {printable(kind, 60)}, which "
+                "cannot be read: write the file without the column, or with its values as text."
+            )
+        if not _has_text_metadata(field):
+            raise InputError(
+                f"Column {printable(field.name, 60)!r} of {where} has metadata that is not UTF-8: copy the file again "
+                "if it is damaged, or write it without metadata."
+            )
+
+
+def _foreign_type(kind: Any) -> str:
+    if str(kind).startswith(_FOREIGN_TYPES):
+        return str(kind)
+    return next(filter(None, (_foreign_type(kind.field(i).type) for i in range(kind.num_fields))), "")
+
+
+def _has_text_metadata(field: Any) -> bool:
+    """Return whether the metadata of a field and of those within it is text: polars panics over any other."""
+    try:
+        for part in [*(field.metadata or {}).keys(), *(field.metadata or {}).values()]:
+            part.decode()
+    except UnicodeDecodeError:
+        return False
+    return all(_has_text_metadata(field.type.field(i)) for i in range(field.type.num_fields))
+
+
+def reason(error: BaseException, limit: int = 200) -> str:
+    """Return the first line of an error in printable characters, without the name of its library."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return printable(lines[0].removeprefix("parquet: "), limit)
+
+
+def class_names(metadata: str | None) -> dict[str, tuple[str, ...]]:
+    """Return column → class names from the JSON that Hugging Face datasets write about their features.
+
+    What is no description of features says nothing about classes.
+    """
+    described = _object(parsed(metadata))
+    features = _object(_object(described.get("info", described)).get("features"))
+    names = {
+        column: _object(feature).get("names") for column, feature in features.items() if _is_class(feature)
+    }
+    return {
+        column: tuple(listed)
+        for column, listed in names.items()
+        if isinstance(listed, list)
+        and listed
+        and all(isinstance(name, str) and _writable(name) for name in listed)
+    }
+
+
+def parsed(text: str | None) -> Any:
+    """Return the value of a JSON text, None where it is none."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_class(feature: Any) -> bool:
+    return _object(feature).get("_type") == "ClassLabel"
+
+
+def _writable(text: str) -> bool:
+    """Whether a text has whole characters only: JSON can escape half of one."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)

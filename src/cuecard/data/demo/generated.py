@@ -1,15 +1,16 @@
-"""A multiple-choice demo set whose choices say nothing about the answer except through planted cues."""
+"""Generated datasets: pairs, questions with choices, and corpora of any size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.demo.cues import CHOICE_CUES, Cue, CueKind, Demo, complete, joint, truth
-from cuecard.data.demo.decorate import draw_features, write
-from cuecard.data.demo.grammar import (
+from cuecard.data.demo.language import (
     N_VALUES,
     PAIRS,
     TRIPLES,
@@ -17,17 +18,121 @@ from cuecard.data.demo.grammar import (
     draw_scenes,
     draw_subjects,
     draw_values,
+    other_values,
     sentence,
     tell,
+    told_mask,
 )
-from cuecard.data.demo.splits import both_splits
+from cuecard.data.demo.planted import (
+    CHOICE_CUES,
+    NLI_CUES,
+    Cue,
+    CueKind,
+    Demo,
+    complete,
+    draw_features,
+    joint,
+    truth,
+    write,
+)
+from cuecard.data.demo.predictions import both_splits
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 from cuecard.stats.arrays import Bools, Floats, Ints
 
-LABELS = ("right", "wrong")
-#: A repeated choice is offered in this many examples.
+PAIR_LABELS = ("entailment", "neutral", "contradiction")
+_NEUTRAL, _CONTRADICTION = 1, 2
+_PRIOR: Floats = np.full(3, 1 / 3)
+
+#: A repeated hypothesis occurs in this many pairs, each with its own premise.
 REPEATS = 3
+
+
+def demo_nli(
+    n: int = 6000, *, test_fraction: float = 0.25, seed: int = 0, cues: Iterable[Cue] | None = NLI_CUES
+) -> Demo:
+    """Return n premise–hypothesis pairs with planted cues and the truth about them.
+
+    The hypothesis tells two aspects of a scene and is drawn first, whatever the label. The premise is then
+    made to fit: it tells the same two and one more (entailment), the same with one of them changed
+    (contradiction), or only the three others (neutral). So neither sentence alone says anything about the
+    label, and both together say all. Cues change this for the hypothesis only; a kind of cue that `cues`
+    leaves out is written in just as often, but independently of the label. `cues=None` is the clean control:
+    hypotheses independent of the labels altogether.
+    """
+    if not 0 <= test_fraction < 1 or n < 1:
+        raise UsageError("A demo set needs n ≥ 1 and a test_fraction of at least 0 and below 1.")
+    table = complete(cues, NLI_CUES, PAIR_LABELS)
+    planted = truth(table.values())
+    rows, present = both_splits(
+        n, test_fraction, seed, lambda size, stream: _split_of_pairs(size, table, stream)
+    )
+    instances = Instances(
+        rows, task="pair", labels=PAIR_LABELS, name="demo-nli" if planted else "demo-nli-clean"
+    )
+    return Demo(instances, planted, clean=not planted, present=present)
+
+
+def _split_of_pairs(
+    n: int, cues: Mapping[CueKind, Cue], stream: np.random.SeedSequence
+) -> tuple[pl.DataFrame, dict[CueKind, Bools]]:
+    label_rng, text_rng, cue_rng, premise_rng = (np.random.default_rng(s) for s in stream.spawn(4))
+    repeated = np.arange(n) < REPEATS * round(n * cues["pair_graph"].share / REPEATS)
+    codes, available = _draw_labels(repeated, cues["pair_graph"], label_rng)
+    source = np.where(repeated, np.arange(n) - np.arange(n) % REPEATS, np.arange(n))
+    scenes, pair = draw_scenes(n, text_rng).take(source), text_rng.integers(0, len(PAIRS), n)[source]
+    clauses = tell(scenes, PAIRS[pair], text_rng)
+    kinds: tuple[CueKind, ...] = ("word", "bigram", "negation", "length")
+    features = draw_features(kinds, cues, PAIR_LABELS, _PRIOR, (codes, ~repeated, available), cue_rng)
+    hypotheses = write(clauses, features, cues, source, text_rng)
+    premises = _premises(scenes, pair, codes, premise_rng)
+    order = text_rng.permutation(n)
+    present: dict[CueKind, Bools] = {kind: features[kind][order] for kind in kinds}
+    present["pair_graph"] = repeated[order]
+    frame = pl.DataFrame(
+        {
+            "premise": premises,
+            "hypothesis": hypotheses,
+            "label": pl.Series(PAIR_LABELS, dtype=pl.Enum(PAIR_LABELS)).gather(codes),
+        }
+    )
+    numbered = {"example": pl.int_range(n), "position": pl.lit(0, dtype=pl.Int32)}
+    return frame.select(pl.all().gather(order)).with_columns(**numbered), present
+
+
+def _draw_labels(repeated: Bools, cue: Cue, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """Return every row's label, and P(label, hypothesis is not repeated)."""
+    inside = joint(cue, PAIR_LABELS, _PRIOR) / cue.share
+    available = _PRIOR - repeated.mean() * inside
+    if available.min() <= 0:
+        raise UsageError(
+            "The pair_graph cue cannot be that common: no row would be left for its label elsewhere."
+        )
+    outside = available / available.sum()
+    chance = rng.random(len(repeated))
+    codes = np.where(
+        repeated,
+        np.searchsorted(np.cumsum(inside)[:-1], chance),
+        np.searchsorted(np.cumsum(outside)[:-1], chance),
+    )
+    return codes, available
+
+
+def _premises(scenes: Scenes, pair: Ints, codes: Ints, rng: np.random.Generator) -> pl.Series:
+    """Return premises that have the labelled relation to hypotheses about these pairs of aspects."""
+    n = len(scenes)
+    rows = np.arange(n)
+    # Aspects the hypothesis does not tell are new in every premise, so the premises of a repeated one differ.
+    values = np.where(told_mask(PAIRS[pair]), scenes.values, draw_values(n, rng))
+    changed = other_values(values, PAIRS[pair][rows, rng.integers(0, 2, n)], rng)
+    values = np.where((codes == _CONTRADICTION)[:, None], changed, values)
+    one_more = TRIPLES[pair][rows, rng.integers(0, 3, n)]
+    same_and_more = np.column_stack([PAIRS[pair], one_more])
+    told = np.where((codes == _NEUTRAL)[:, None], TRIPLES[pair], same_and_more)
+    return tell(scenes.with_values(values), told, rng).select(sentence([pl.col("text")])).to_series()
+
+
+LABELS = ("right", "wrong")
 _QUESTIONS = pl.Series(["What do we know about", "What is true of", "Which of these is said about"])
 
 
@@ -209,3 +314,65 @@ def _contexts(scenes: Scenes, pair: Ints, values: Ints, answer: Ints, rng: np.ra
             "name",
         )
     ).to_series()
+
+
+#: Sizes of SNLI: tokens per premise and hypothesis, pairs per premise, pairs in train.
+PREMISE_TOKENS, HYPOTHESIS_TOKENS, PAIRS_PER_PREMISE, SNLI_PAIRS = 14.0, 7.5, 3, 550_000
+#: Pairs made at a time, whole premises.
+CHUNK_PAIRS = 90_000
+_TYPES = 50_000
+#: Zipf's law holds up to about this rank; beyond it frequencies fall with the square, as SNLI's do.
+_TAIL_RANK = 1000
+
+
+def demo_corpus(n: int = SNLI_PAIRS, seed: int = 0) -> pl.DataFrame:
+    """Return n pairs as `premise, hypothesis, label`, all labels independent of the texts."""
+    return pl.concat(demo_corpus_chunks(n, seed))
+
+
+def demo_corpus_chunks(n: int, seed: int = 0, start: int = 0) -> Iterator[pl.DataFrame]:
+    """Yield the pairs of `demo_corpus` chunk after chunk, from chunk number `start` on."""
+    for chunk, first in enumerate(range(0, n, CHUNK_PAIRS)):
+        if chunk >= start:
+            yield _chunk(min(CHUNK_PAIRS, n - first), np.random.default_rng([seed, chunk]))
+
+
+def _chunk(n: int, rng: np.random.Generator) -> pl.DataFrame:
+    premises = random_texts(-(-n // PAIRS_PER_PREMISE), PREMISE_TOKENS, rng)
+    codes = rng.integers(0, len(LABELS), n)
+    return pl.DataFrame(
+        {
+            "premise": premises.gather(np.arange(n) // PAIRS_PER_PREMISE),
+            "hypothesis": random_texts(n, HYPOTHESIS_TOKENS, rng),
+            "label": pl.Series(LABELS, dtype=pl.Enum(LABELS)).gather(codes),
+        }
+    )
+
+
+def random_texts(n: int, mean_tokens: float, rng: np.random.Generator) -> pl.Series:
+    """Return n texts of about this many words."""
+    words, cumulative = _vocabulary()
+    # Half of a length is fixed, half varies, which gives about SNLI's spread.
+    lengths = int(mean_tokens / 2) + rng.poisson(mean_tokens - int(mean_tokens / 2), n)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.minimum(np.searchsorted(cumulative, rng.random(offsets[-1])), len(words) - 1)
+    import pyarrow as pa  # slow to import, and the other generators do without
+
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), words.gather(ids).to_arrow())
+    joined = pl.from_arrow(lists)
+    assert isinstance(joined, pl.Series)
+    joined = joined.list.join(" ")
+    return joined.str.slice(0, 1).str.to_uppercase() + joined.str.slice(1) + "."
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> tuple[pl.Series, npt.NDArray[np.float64]]:
+    """Return the words, frequent ones short, and their cumulative probabilities."""
+    syllables = ["".join(s) for s in product("bdfgklmnprstvz", "aeiou")]
+    short = ["".join(s) for s in product(syllables, repeat=2)]
+    long = ["".join(s) for s in product(syllables[::2], syllables, syllables[1::2])]
+    order = np.random.default_rng(0).permutation(len(long))[: _TYPES - len(syllables) - len(short)]
+    words = syllables + short + [long[i] for i in order]
+    rank = np.arange(1.0, _TYPES + 1)
+    weights = 1 / (rank * (1 + rank / _TAIL_RANK))
+    return pl.Series(words, dtype=pl.String), np.cumsum(weights / weights.sum())

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from cuecard.data.files.formats import format_of
-from cuecard.data.files.paths import shown, typed_path
-from cuecard.data.files.raw import RawTable
-from cuecard.data.files.reading import read_file
+from cuecard.data.reading.files import read_file
+from cuecard.data.reading.formats import format_of, shown, typed_path
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
 
 #: What the column of labels is called that comes from another file.

@@ -8,16 +8,24 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from cuecard.data.files.raw import RawTable
 from cuecard.data.instances import COLUMNS
-from cuecard.data.layout.choices import message_text
+from cuecard.data.layout.answers import message_text
 from cuecard.data.layout.columns import Columns
-from cuecard.data.layout.dialogues import chat_prompt, earlier_messages, is_chat, last_message, shared_prompt
-from cuecard.data.layout.parts import Parts
 from cuecard.data.layout.preferences.winners import UNKNOWN, one_hot_positions, winner_positions
 from cuecard.data.layout.roles import normal_name
 from cuecard.data.layout.scheme import Scheme
-from cuecard.data.texts import Problem, joined_texts, text
+from cuecard.data.layout.texts import (
+    Parts,
+    Problem,
+    chat_prompt,
+    earlier_messages,
+    is_chat,
+    joined_texts,
+    last_message,
+    shared_prompt,
+    text,
+)
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
 
 #: The column that says at which place a file shows a response, 0 for the first.

@@ -1,10 +1,16 @@
-"""Conversations as text: lists of messages, lists of utterances, and dialogues that share their beginning."""
+"""Text columns as they enter the table of instances, and what makes a text unusable."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
 import polars as pl
+
+from cuecard.data.reading.raw import RawTable
+from cuecard.errors import InputError
 
 _TEXT_FIELDS = ("content", "value", "text", "utterance", "message")
 _SPEAKER_FIELDS = ("role", "from", "speaker", "author", "name")
@@ -133,3 +139,84 @@ def _messages(values: pl.Series) -> list[list[tuple[str, str]]]:
 
 def _joined(messages: list[tuple[str, str]]) -> str:
     return "\n".join(f"{speaker}: {text}" if speaker else text for speaker, text in messages)
+
+
+#: A single text longer than this is taken for a broken file.
+MAX_BYTES = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows that cannot be used: why in two words, in a clause that follows "row N of FILE", and which."""
+
+    reason: str
+    clause: str
+    rows: pl.Series
+    remedy: str = "correct the row"
+
+
+def text(raw: RawTable, column: str) -> pl.Series:
+    """Return a column as text, empty where it is null; a list of tokens, sentences or messages is one text."""
+    values = raw.frame[column]
+    if is_text_list(values.dtype):
+        values = list_texts(values)
+    if values.dtype.is_nested() or values.dtype == pl.Binary:
+        raise InputError(
+            f"Column {column!r} of {raw.where} holds {values.dtype}, not text: name another with --columns."
+        )
+    if values.dtype != pl.String:
+        values = values.cast(pl.String)
+    return values.fill_null("") if values.null_count() else values
+
+
+def joined_texts(parts: Sequence[pl.Series]) -> pl.Series:
+    """Return texts joined by a space row by row, leaving out the empty ones."""
+    whole = parts[0]
+    for part in parts[1:]:
+        first, second = pl.lit(whole), pl.lit(part)
+        whole = pl.select(
+            pl.when(first == "")
+            .then(second)
+            .when(second == "")
+            .then(first)
+            .otherwise(pl.concat_str(first, second, separator=" "))
+        ).to_series()
+    return whole
+
+
+def text_problems(name: str, values: pl.Series) -> Iterator[Problem]:
+    """Yield what is wrong with texts (strings, or lists of strings): NUL characters and sheer size."""
+    flat = values.explode() if values.dtype == pl.List(pl.String) else values
+    longest = flat.str.len_bytes().max()
+    if isinstance(longest, int) and longest > MAX_BYTES:
+        lengths = (
+            values.list.eval(pl.element().str.len_bytes()).list.max()
+            if flat is not values
+            else flat.str.len_bytes()
+        )
+        yield Problem(
+            "text too long",
+            f"has a {name} of {longest:,} bytes; at most {MAX_BYTES:,} are allowed (is a quote missing?)",
+            (lengths > MAX_BYTES).fill_null(False),
+        )
+    if flat.str.contains("\x00", literal=True).any():
+        whole = values.list.join("", ignore_nulls=True) if flat is not values else values
+        yield Problem(
+            "NUL character",
+            f"has a NUL character in its {name} (is the file binary or UTF-16?)",
+            whole.str.contains("\x00", literal=True).fill_null(False),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Premise and hypothesis (a text, or a list of texts) of every row, and the right one of a list.
+
+    `beside` are columns about each text of a list, such as the model that wrote it: lists as long as those.
+    """
+
+    premise: pl.Series
+    hypothesis: pl.Series
+    right: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+    problems: tuple[Problem, ...] = ()
+    beside: Mapping[str, pl.Series] = field(default_factory=dict)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from cuecard.data.files.guard import guarded
-from cuecard.data.files.nesting import DEEPEST, is_nested
-from cuecard.data.files.raw import RawTable
-from cuecard.data.layout.diagnosis import frame_of, whole_characters
+from cuecard.data.reading.formats import guarded
+from cuecard.data.reading.mending import DEEPEST, frame_of, is_nested, whole_characters
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
 
 Record = dict[str, Any]
