@@ -9,9 +9,8 @@ from benchmarks.calibration import score, units
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.templates import templates
 from benchmarks.calibration.unusual_copies import unusual_copies
-from benchmarks.demo_shapes import WeightKind
+from benchmarks.demo_shapes import WeightKind, mixed_choices, random_labels, with_weights
 from cuecard.data import Instances, Task
-from cuecard.data.demo import mixed_choices, random_labels, with_weights
 
 TASKS: tuple[Task, ...] = ("text", "pair", "choice", "preference")
 LABELLED: tuple[Task, ...] = ("text", "pair")

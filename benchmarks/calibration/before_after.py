@@ -17,10 +17,10 @@ from scipy import sparse
 
 import cuecard as cc
 from benchmarks.calibration.units import significant_under_blocks, small_cue_shares
+from benchmarks.demo_shapes import demo_elimination, demo_long_answers, demo_rare_choices, demo_unbalanced
 from cuecard.audits import Clusters, Cues, Overview, PartialInput
 from cuecard.audits.cues.statistics import independent
 from cuecard.data import Instances
-from cuecard.data.demo import demo_elimination, demo_long_answers, demo_rare_choices, demo_unbalanced
 from cuecard.features import count_cues
 from cuecard.report.headline.verdict import verdict
 from cuecard.stats import q_values

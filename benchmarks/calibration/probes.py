@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from benchmarks.calibration.units import random_words
+from benchmarks.demo_shapes import repeated
 from cuecard.audits import Cues
 from cuecard.data import Examples, Instances
-from cuecard.data.demo import repeated
 from cuecard.probes import (
     CueSet,
     DistributionTest,

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from benchmarks.demo_shapes import repeated
 from cuecard.data import Instances
-from cuecard.data.demo import repeated
 from cuecard.stats.arrays import Floats
 
 ALPHA = 0.05
@@ -63,8 +63,8 @@ def partial_input_rejections(
     seed: int = 0,
 ) -> dict[str, float]:
     """Return how often the hypothesis alone is significant by score and by hits; where strength is 0, the level."""
+    from benchmarks.demo_shapes import demo_unbalanced
     from cuecard.audits import PartialInput
-    from cuecard.data.demo import demo_unbalanced
 
     audit = PartialInput(learning_curve=False, cross_fit=False)
     found = {"score": 0, "hits": 0}

@@ -10,9 +10,9 @@ import polars as pl
 
 from benchmarks.calibration import score, units
 from benchmarks.calibration.rows import Row, how_often
+from benchmarks.demo_shapes import demo_template, random_labels, repeated, with_weights
 from cuecard.audits import Cues
 from cuecard.data import Instances
-from cuecard.data.demo import demo_template, random_labels, repeated, with_weights
 
 #: The share of sets with a significant cue where each near copy counted against a feature (n² / Σ m²).
 BEFORE = {"level": "0 %", "power": "0 %"}

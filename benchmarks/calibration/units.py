@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from benchmarks.demo_shapes import repeated
 from cuecard.audits import Cues
 from cuecard.audits.clusters.clustering import clusterings, moving_units, principal_components, scoped_tokens
 from cuecard.data import Instances, Task
-from cuecard.data.demo import repeated
 from cuecard.models import embed
 from cuecard.stats.clusters.peco_starts import peco_means
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from benchmarks.calibration import units
 from benchmarks.calibration.rows import Row
+from benchmarks.demo_shapes import with_weights
 from cuecard.data import Instances, load
-from cuecard.data.demo import with_weights
 
 
 def _sentences(rng: np.random.Generator, n: int, words: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
-from cuecard.data.splits.subsets import train_subset
+from cuecard.data.splits import train_subset
 from cuecard.limits import check_seed
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import Data, ensure_loaded, require_done, run_analyses

@@ -4,7 +4,7 @@ import polars as pl
 
 from cuecard.audits import Overview
 from cuecard.data import load
-from cuecard.data.splits.holdout import hold_out
+from cuecard.data.splits import hold_out
 from small_sets import choice_instances, pair_instances
 
 

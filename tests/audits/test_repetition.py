@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.demo_shapes import demo_template, mixed_choices, random_labels, repeated, with_weights
 
 from cuecard.audits import Cues, Overview
 from cuecard.data import Instances, load
-from cuecard.data.demo import demo_nli, demo_template, mixed_choices, random_labels, repeated, with_weights
+from cuecard.data.demo import demo_nli
 from cuecard.data.demo.generated import demo_choice
 from cuecard.errors import CueCardError
 

@@ -3,13 +3,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.demo_shapes import repeated
 
 import cuecard as cc
 from cuecard.analysis import Skip
 from cuecard.audits import Style
 from cuecard.audits.style import _drivers
 from cuecard.data import load
-from cuecard.data.demo import demo_battles, repeated
+from cuecard.data.demo import demo_battles
 from cuecard.errors import UsageError
 from cuecard.report.charts.drawing import specification
 from cuecard.report.charts.kinds import draw

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from benchmarks.demo_shapes import demo_long_answers
+
 import cuecard as cc
-from cuecard.data.demo import demo_long_answers
 
 SECTIONS = ["overview", "partial_input", "cues", "style", "pair_graph", "slices"]
 

@@ -16,8 +16,9 @@ from benchmarks.calibration.clean_sets import claims, clean_set
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.shuffled_sets import block_shuffled
+from benchmarks.demo_shapes import repeated
 
-from cuecard.data.demo import demo_choice, demo_nli, repeated
+from cuecard.data.demo import demo_choice, demo_nli
 
 
 @pytest.mark.parametrize("task", ["text", "pair", "choice", "preference"])

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from benchmarks.demo_shapes import demo_template
 
 import cuecard as cc
 from cuecard.data import Instances
-from cuecard.data.demo import demo_template
 
 #: Words without a meaning, so that nothing but what is planted can predict a label.
 WORDS = np.array(

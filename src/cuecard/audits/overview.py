@@ -15,7 +15,7 @@ from cuecard.audits.repeated_inputs import repeated_inputs
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.row_numbers import row_table
-from cuecard.data.splits.overlap import train_overlap
+from cuecard.data.splits import train_overlap
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import TRAINING_SET, percent, plural

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.fingerprint import mixed
 from cuecard.data.row_numbers import series_of
-from cuecard.data.splits.overlap import example_keys
+from cuecard.data.splits import example_keys
 
 #: Examples that are compared at a time.
 AT_A_TIME = 1 << 21

@@ -266,7 +266,7 @@ class DatasetSpec:
         )
         data = data.clustered_by(options.cluster) if options.cluster is not None else data
         if options.holdout is not None:
-            from cuecard.data.splits.holdout import hold_out
+            from cuecard.data.splits import hold_out
 
             data = hold_out(data, options.holdout, seed=options.seed)
         frames = {split: table.frame for split, table in tables.items()}

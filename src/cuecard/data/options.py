@@ -10,7 +10,7 @@ from typing import get_args
 from cuecard.data.instances import Task
 from cuecard.data.layout.columns import ColumnsArgument, parse_labels
 from cuecard.data.layout.labels import Threshold, parse_threshold
-from cuecard.data.layout.preferences.ranked import ranked_responses, with_plain_prompts
+from cuecard.data.layout.preferences import ranked_responses, with_plain_prompts
 from cuecard.data.presets import Preset
 from cuecard.data.reading.files import OnError
 from cuecard.data.reading.raw import RawTable

@@ -10,7 +10,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data import Examples, Instances
-from cuecard.data.splits.holdout import sentence_components
+from cuecard.data.splits import sentence_components
 from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Presence, Words, learned
 from cuecard.features.pair_graph import leakage_features, pair_graph, sentence_codes

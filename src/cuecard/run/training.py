@@ -15,7 +15,7 @@ import polars as pl
 from cuecard.audits.partial_input.judging import measured
 from cuecard.audits.partial_input.learner_pair import guesses_from
 from cuecard.data import Examples, Instances, Source
-from cuecard.data.splits.subsets import train_subset
+from cuecard.data.splits import train_subset
 from cuecard.data.weights import instance_weights, weights_from_file
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed

@@ -4,11 +4,11 @@ import io
 import random
 
 import pytest
+from benchmarks.demo_shapes import demo_long_answers
 from rich.console import Console
 
 from cuecard.audits import Cues, explain
 from cuecard.data import load
-from cuecard.data.demo import demo_long_answers
 from cuecard.errors import UsageError
 from cuecard.report import render_explanation
 from small_sets import pair_instances

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from benchmarks.demo_shapes import demo_long_answers
 
 from cuecard.audits import Cues
 from cuecard.audits.cues.redundancy import length_properties
-from cuecard.data.demo import demo_long_answers
 from small_sets import pair_instances
 
 

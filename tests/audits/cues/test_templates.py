@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.demo_shapes import demo_template, repeated, with_weights
 
 import cuecard as cc
 from cuecard.audits import Cues
 from cuecard.data import Instances
-from cuecard.data.demo import demo_template, repeated, with_weights
 
 AUDIT = Cues(features=("word", "bigram"))
 

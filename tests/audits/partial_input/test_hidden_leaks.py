@@ -7,17 +7,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.demo_shapes import demo_elimination, demo_rare_choices, demo_sources, demo_unbalanced
 
 from cuecard.analysis import Result
 from cuecard.audits import PartialInput
 from cuecard.audits.partial_input.rules import choice_rules, label_rules
-from cuecard.data.demo import (
-    demo_elimination,
-    demo_nli,
-    demo_rare_choices,
-    demo_sources,
-    demo_unbalanced,
-)
+from cuecard.data.demo import demo_nli
 from cuecard.data.examples import Examples
 from small_sets import choice_instances, pair_instances
 

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cuecard.data import load
 from cuecard.data.space import MEMORY, Space
-from cuecard.data.splits.components import join_sentences, join_units, number_groups
+from cuecard.data.splits import join_sentences, join_units, number_groups
 
 
 def in_order(components: np.ndarray) -> list[int]:
@@ -45,7 +45,7 @@ def drawn_pairs(seed: int, n: int) -> tuple[pl.DataFrame, list[tuple[int, int]]]
 @pytest.mark.parametrize("in_files", [False, True])
 def test_sentences_connect_as_the_edges_of_a_graph_do(seed, in_files, tmp_path, monkeypatch):
     monkeypatch.setattr("cuecard.data.units.buckets.RECORDS", 20)
-    monkeypatch.setattr("cuecard.data.splits.components.AT_A_TIME", 33)
+    monkeypatch.setattr("cuecard.data.splits.AT_A_TIME", 33)
     table, edges = drawn_pairs(seed, 300)
     data, groups = load(table, task="pair"), np.arange(300)
     assert len(data) == 300

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuecard.data import load
-from cuecard.data.splits.holdout import hold_out, sentence_components
+from cuecard.data.splits import hold_out, sentence_components
 from cuecard.errors import UsageError
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.demo_shapes import demo_elimination
 
-from cuecard.data.demo import demo_elimination
-from cuecard.data.splits.overlap import train_overlap
+from cuecard.data.splits import train_overlap
 from small_sets import choice_instances, pair_instances
 
 

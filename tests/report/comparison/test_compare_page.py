@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.demo_shapes import random_labels
 
 from cuecard.card import Card
-from cuecard.data.demo import demo_nli, random_labels
+from cuecard.data.demo import demo_nli
 from cuecard.errors import InputError, UsageError
 from cuecard.report import write_comparison_charts
 from cuecard.report.charts.comparison import excess_chart

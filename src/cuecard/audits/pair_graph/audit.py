@@ -25,7 +25,7 @@ from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency,
 from cuecard.audits.pair_graph.view import pair_graph_view
 from cuecard.data import Instances, Task
 from cuecard.data.row_numbers import text_numbers
-from cuecard.data.splits.overlap import train_overlap
+from cuecard.data.splits import train_overlap
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import (

@@ -16,7 +16,7 @@ from cuecard.audits.partial_input.guesses import Guesses, guess_labels, guess_ro
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
-from cuecard.data.splits.components import TextSide, join_sentences, join_units, number_groups
+from cuecard.data.splits import TextSide, join_sentences, join_units, number_groups
 from cuecard.data.units import UnitScope
 from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.scorer import Features, Parts, Scorer, parts_of

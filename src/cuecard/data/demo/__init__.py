@@ -1,21 +1,7 @@
 """Generated data with known answers: sets with planted cues, clean controls, and a corpus for benchmarks."""
 
-from benchmarks.demo_shapes import (
-    demo_elimination,
-    demo_long_answers,
-    demo_rare_choices,
-    demo_sources,
-    demo_template,
-    demo_unbalanced,
-    mixed_choices,
-    random_labels,
-    repeated,
-    with_weights,
-)
-
 from cuecard.data.demo.generated import demo_choice, demo_corpus, demo_corpus_chunks, demo_nli
-from cuecard.data.demo.language import demo_files, write_demo
-from cuecard.data.demo.planted import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue
+from cuecard.data.demo.planted import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue, demo_files, write_demo
 from cuecard.data.demo.predictions import demo_battles, demo_judge, demo_predictions
 
 __all__ = [
@@ -28,19 +14,9 @@ __all__ = [
     "demo_choice",
     "demo_corpus",
     "demo_corpus_chunks",
-    "demo_elimination",
     "demo_files",
     "demo_judge",
-    "demo_long_answers",
     "demo_nli",
     "demo_predictions",
-    "demo_rare_choices",
-    "demo_sources",
-    "demo_template",
-    "demo_unbalanced",
-    "mixed_choices",
-    "random_labels",
-    "repeated",
-    "with_weights",
     "write_demo",
 ]

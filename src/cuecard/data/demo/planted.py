@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,6 +16,7 @@ from cuecard.data.demo.language import GRAMMAR_WORDS, OPENERS, sentence
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.writing import Write, write_together
 
 CueKind = Literal["word", "bigram", "negation", "length", "pair_graph", "position"]
 
@@ -240,3 +243,40 @@ def write(
             ]
         )
     ).to_series()
+
+
+def write_demo(demo: Demo, folder: str | Path) -> dict[str, Path]:
+    """Write train.parquet, test.parquet and truth.json into a folder and return their paths by name."""
+    files = demo_files(demo)
+    write_together(Path(folder), files)
+    return {Path(name).stem: Path(folder) / name for name in files}
+
+
+def demo_files(demo: Demo) -> dict[str, Write]:
+    """Return what writes each of the files of a generated set, by their names."""
+    files: dict[str, Write] = {}
+    for split in demo.instances.splits:
+        table = demo.instances.split(split).table.with_columns(pl.col("label").cast(pl.String))
+        files[f"{split}.parquet"] = (
+            _questions(table) if demo.instances.grouped else _pairs(table)
+        ).write_parquet
+    truth = {"clean": demo.clean, "planted": [asdict(cue) for cue in demo.truth]}
+    text = json.dumps(truth, indent=2, ensure_ascii=False) + "\n"
+    files["truth.json"] = lambda file: file.write_text(text, encoding="utf-8")
+    return files
+
+
+def _pairs(table: pl.DataFrame) -> pl.DataFrame:
+    return table.select("premise", "hypothesis", "label", id="example_id")
+
+
+def _questions(table: pl.DataFrame) -> pl.DataFrame:
+    return (
+        table.group_by("example_id", maintain_order=True)
+        .agg(
+            question=pl.col("premise").first(),
+            choices=pl.col("hypothesis"),
+            answer=pl.col("position").filter(pl.col("label") == "right").first(),
+        )
+        .rename({"example_id": "id"})
+    )

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.data.instances import COLUMNS
 from cuecard.data.layout.answers import message_text
 from cuecard.data.layout.columns import Columns
-from cuecard.data.layout.preferences.winners import UNKNOWN, one_hot_positions, winner_positions
+from cuecard.data.layout.preferences import UNKNOWN, one_hot_positions, winner_positions
 from cuecard.data.layout.roles import normal_name
 from cuecard.data.layout.scheme import Scheme
 from cuecard.data.layout.texts import (

@@ -10,7 +10,7 @@ from cuecard.data.instances import GROUPED_TASKS, Task
 from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.columns import Columns, recognise
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
-from cuecard.data.layout.preferences.winners import WinnerRule, winner_rule
+from cuecard.data.layout.preferences import WinnerRule, winner_rule
 from cuecard.data.layout.texts import prompt_marker, text
 from cuecard.data.options import ReadOptions
 from cuecard.data.reading.files import OnError

@@ -12,8 +12,7 @@ from cuecard.data.layout.answers import AnswerRule, answered
 from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.identity import Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
-from cuecard.data.layout.preferences.ranked import SINGLE
-from cuecard.data.layout.preferences.winners import TIE
+from cuecard.data.layout.preferences import SINGLE, TIE
 from cuecard.data.layout.responses import preference_parts
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from cuecard.data.layout.preferences.winners import NONE, TIE, UNKNOWN, winner_positions
+from cuecard.data.layout.preferences import NONE, TIE, UNKNOWN, winner_positions
 from cuecard.data.layout.texts import is_chat, last_message
 from cuecard.errors import InputError
 from cuecard.wording import plural

@@ -1,1 +1,0 @@
-"""Preferences in every form that files have: named winners, scores, ratings, one chosen among several."""

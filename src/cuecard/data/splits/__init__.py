@@ -1,1 +1,0 @@
-"""Train and test: held out, overlapping, sampled."""
