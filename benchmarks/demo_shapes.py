@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.demo.generated import LABELS, random_texts
+from cuecard.data.demo.generated import PAIR_LABELS, random_texts
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 
@@ -82,10 +82,10 @@ def demo_elimination(
         {
             "premise": random_texts(premises, 12.0, rng).gather(np.repeat(np.arange(premises), 3)),
             "hypothesis": random_texts(3 * premises, 7.0, rng),
-            "label": pl.Series(LABELS, dtype=pl.String).gather(codes),
+            "label": pl.Series(PAIR_LABELS, dtype=pl.String).gather(codes),
         }
     )
-    return _pairs(table, rng.random(3 * premises) < test_fraction, LABELS, "demo-elimination")
+    return _pairs(table, rng.random(3 * premises) < test_fraction, PAIR_LABELS, "demo-elimination")
 
 
 def demo_rare_choices(
@@ -168,17 +168,17 @@ def demo_sources(
     """
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, n)
-    contradiction = np.array(LABELS)[codes] == "contradiction"
+    contradiction = np.array(PAIR_LABELS)[codes] == "contradiction"
     crowd = np.where(rng.random(n) < strength, contradiction, rng.random(n) < 0.5)
     table = pl.DataFrame(
         {
             "premise": random_texts(n, 12.0, rng),
             "hypothesis": random_texts(n, 7.0, rng),
-            "label": pl.Series(LABELS, dtype=pl.String).gather(codes),
+            "label": pl.Series(PAIR_LABELS, dtype=pl.String).gather(codes),
             "source": np.where(crowd, "crowd", "news"),
         }
     )
-    return _pairs(table, rng.random(n) < test_fraction, LABELS, "demo-sources")
+    return _pairs(table, rng.random(n) < test_fraction, PAIR_LABELS, "demo-sources")
 
 
 def _pairs(table: pl.DataFrame, in_test: np.ndarray, labels: tuple[str, ...], name: str) -> Instances:

@@ -339,12 +339,12 @@ def demo_corpus_chunks(n: int, seed: int = 0, start: int = 0) -> Iterator[pl.Dat
 
 def _chunk(n: int, rng: np.random.Generator) -> pl.DataFrame:
     premises = random_texts(-(-n // PAIRS_PER_PREMISE), PREMISE_TOKENS, rng)
-    codes = rng.integers(0, len(LABELS), n)
+    codes = rng.integers(0, len(PAIR_LABELS), n)
     return pl.DataFrame(
         {
             "premise": premises.gather(np.arange(n) // PAIRS_PER_PREMISE),
             "hypothesis": random_texts(n, HYPOTHESIS_TOKENS, rng),
-            "label": pl.Series(LABELS, dtype=pl.Enum(LABELS)).gather(codes),
+            "label": pl.Series(PAIR_LABELS, dtype=pl.Enum(PAIR_LABELS)).gather(codes),
         }
     )
 
