@@ -13,7 +13,7 @@ from pathlib import Path
 import cuecard as cc
 from cuecard.card import card_folders
 from cuecard.card.card import Card
-from cuecard.report.board.page import board_markdown
+from cuecard.report.board import board_markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "board.md"
 #: What the folder of an evaluated model ends in.

@@ -22,7 +22,7 @@ from cuecard.audits import Clusters, Cues, Overview, PartialInput
 from cuecard.audits.cues.statistics import independent
 from cuecard.data import Instances
 from cuecard.features import count_cues
-from cuecard.report.headline.verdict import verdict
+from cuecard.report.verdict import verdict
 from cuecard.stats import q_values
 from cuecard.stats.cues.given_group import strength_given_group
 

@@ -34,7 +34,7 @@ def assert_policy(
         options: parameters of the audits.
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    from cuecard.report.checks.sentences import headline, sentence
+    from cuecard.report.checks import headline, sentence
     from cuecard.run import check
 
     result = check(data, policy, baseline=baseline, **options)

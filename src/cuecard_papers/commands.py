@@ -366,7 +366,7 @@ def peco(
     """Score clusters of your own: how far do their labels diverge from those of the whole dataset, beyond chance?"""
     from cuecard.audits.clusters.external_clusters import external_clusters, read_table
     from cuecard.data import parse_labels
-    from cuecard.report.html.chart_path import check_chart
+    from cuecard.report.html.chart_page import check_chart
 
     chosen = _roles(columns)
     if chart is not None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from cuecard.report.comparison.view import ComparisonChapter, PagePart
-from cuecard.report.html.comparison_page import chapters_html
+from cuecard.report.changes_page import ComparisonChapter, PagePart, chapters_html
 from cuecard.report.markdown import escape
 from cuecard.report.sections import SectionView, TableView
 from cuecard.view import Column, KeyFigure

@@ -14,8 +14,7 @@ from cuecard.audits.clusters.external_clusters import ExternalClusters
 from cuecard.audits.clusters.view import HOW_TO_READ
 from cuecard.errors import InputError
 from cuecard.report.charts.cluster_map import draw_point_map
-from cuecard.report.html.chart_page import write_chart
-from cuecard.report.html.chart_path import check_chart_path
+from cuecard.report.html.chart_page import check_chart_path, write_chart
 from cuecard.view import PointMap
 from cuecard.wording import display_text
 

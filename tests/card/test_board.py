@@ -12,8 +12,7 @@ from cuecard.analysis import Finding, Measure
 from cuecard.card.board import COLUMNS, board
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 from cuecard.errors import InputError, UsageError
-from cuecard.report.board.cells import shortcut_text, source_text
-from cuecard.report.board.page import write_badges
+from cuecard.report.board import shortcut_text, source_text, write_badges
 
 
 def share(name: str, value: float, low: float, chance: float = 0.5) -> Measure:

@@ -79,7 +79,7 @@ def test_the_verdict_of_a_comparison_is_its_first_line():
 
 
 def test_cards_of_different_tasks_are_not_judged():
-    from cuecard.report.comparison.card_diff import verdict_of
+    from cuecard.report.changes import verdict_of
 
     [apart] = compare([card_with(), card_with(task="choice")])
     assert not apart.comparable

@@ -11,8 +11,8 @@ from cuecard.card.card import value_of
 from cuecard.data import Examples
 from cuecard.remedies import stress_set
 from cuecard.report.charts.kinds import draw
-from cuecard.report.headline.model_verdict import model_headline
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import model_headline
 from small_sets import pair_instances
 
 

@@ -11,8 +11,8 @@ from cuecard.probes.examples import check_test
 from cuecard.probes.net_scores import _findings, neutral_weights, suspect_labels
 from cuecard.report.charts.drawing import specification
 from cuecard.report.charts.kinds import draw
-from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import verdict
 from cuecard.stats.preferences.item_response import item_response
 from cuecard.wording import percent
 from small_sets import choice_instances

@@ -12,8 +12,8 @@ from cuecard.data import Examples
 from cuecard.errors import InputError
 from cuecard.probes.predictions import read_many_predictions, read_one_file
 from cuecard.report.charts.kinds import draw
-from cuecard.report.headline.model_verdict import model_figures, model_headline
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import model_figures, model_headline
 from small_sets import choice_instances, pair_instances
 
 

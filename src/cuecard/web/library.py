@@ -16,7 +16,7 @@ from cuecard.analysis import SEVERITIES, Measure
 from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.errors import InputError, UsageError
-from cuecard.report.headline.verdict import verdict
+from cuecard.report.verdict import verdict
 from cuecard.web.settings import AppSettings
 from cuecard.web.state import State
 

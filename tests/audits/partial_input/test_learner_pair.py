@@ -12,7 +12,7 @@ from cuecard.audits import PartialInput
 from cuecard.audits.partial_input.slices import outside_accuracy
 from cuecard.data import Examples
 from cuecard.errors import InputError, UsageError
-from cuecard.report.comparison.table import comparison_table
+from cuecard.report.dataset_comparison import comparison_table
 from cuecard.run import audit
 from cuecard.stats.models.agreement import agreement
 from first_word_model import registered

@@ -15,9 +15,8 @@ from cuecard.probes import read_verdicts
 from cuecard.probes.judge import biases
 from cuecard.report.charts.drawing import specification
 from cuecard.report.charts.kinds import draw
-from cuecard.report.headline.model_verdict import model_headline
-from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import model_headline, verdict
 from cuecard.stats.preferences.kappa import cohen_kappa
 from cuecard.stats.preferences.lowess import lowess
 

@@ -8,8 +8,8 @@ import pytest
 import cuecard as cc
 from cuecard.errors import CueCardError, InputError
 from cuecard.probes import read_verdicts
-from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import verdict
 
 #: Texts whose alphabetical order is not that of a and b in every other row.
 ROWS = pl.DataFrame(

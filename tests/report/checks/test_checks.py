@@ -12,8 +12,7 @@ from rich.console import Console
 
 from cuecard.card.judging import Check, judge_card
 from cuecard.card.policy_files import parse_policy
-from cuecard.report.checks import check_markdown, github_annotations, junit_xml, sarif_log
-from cuecard.report.checks.terminal import render_check
+from cuecard.report.checks import check_markdown, github_annotations, junit_xml, render_check, sarif_log
 from policy_cards import card_with, excess, finding
 
 POLICY = """[rules]

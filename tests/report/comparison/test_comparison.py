@@ -13,7 +13,7 @@ import pytest
 from cuecard.analysis import Measure
 from cuecard.card.card import Card, Section
 from cuecard.report.charts.comparison import FIGURES, correlation_chart, saturation_map
-from cuecard.report.comparison.table import COLUMNS, comparison_table, correlate
+from cuecard.report.dataset_comparison import COLUMNS, comparison_table, correlate
 
 
 def with_numbers(card: Card, name: str, accuracies: dict[str, float], **peco: float) -> Card:

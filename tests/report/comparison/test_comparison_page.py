@@ -11,8 +11,8 @@ import pytest
 from cuecard.card import Card, compare, save_card
 from cuecard.data.demo import demo_nli
 from cuecard.report import comparison_html
+from cuecard.report.changes_page import comparison_chapter
 from cuecard.report.charts.kinds import draw
-from cuecard.report.comparison.view import comparison_chapter
 from cuecard.run import audit
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from cuecard.analysis import Finding, Measure
 from cuecard.card.card import Card, Section
-from cuecard.report.headline.questions import answers
 from cuecard.report.html.card_page import render_html
+from cuecard.report.questions import answers
 
 GUESSED = Measure(
     "blind.hypothesis_only.accuracy",

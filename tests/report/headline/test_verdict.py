@@ -9,8 +9,8 @@ import pytest
 from cuecard.analysis import Finding, Measure
 from cuecard.card.card import Card, Section
 from cuecard.report.findings import facts, meter, ordered_findings
-from cuecard.report.headline.questions import answers
-from cuecard.report.headline.verdict import key_figures, verdict
+from cuecard.report.questions import answers
+from cuecard.report.verdict import key_figures, verdict
 from cuecard.run import audit
 from small_sets import pair_instances
 

@@ -9,7 +9,7 @@ import pytest
 
 from cuecard.card.card import Card
 from cuecard.report.html.card_page import render_html
-from cuecard.report.html.size import findings_that_fit, fitted_charts, fitted_views, shared_out
+from cuecard.report.html.page import findings_that_fit, fitted_charts, fitted_views, shared_out
 from cuecard.report.sections import SectionView, TableView
 from cuecard.view import Column
 from report.conftest import finding

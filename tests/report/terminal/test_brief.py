@@ -14,8 +14,7 @@ from cuecard.card.card import Card
 from cuecard.data import load
 from cuecard.report import render_html
 from cuecard.report.markdown import dataset_card_markdown
-from cuecard.report.terminal.brief import render_brief
-from cuecard.report.terminal.card import render_terminal
+from cuecard.report.terminal.card import render_brief, render_terminal
 from cuecard.run import audit
 
 CardMaker = Callable[..., Card]

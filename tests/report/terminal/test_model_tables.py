@@ -13,8 +13,8 @@ from cuecard.card.card import Card
 from cuecard.data.demo import demo_nli, demo_predictions
 from cuecard.report import render_terminal
 from cuecard.report.findings import facts, meter
-from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import key_figures, verdict
 
 
 @pytest.fixture(scope="module")

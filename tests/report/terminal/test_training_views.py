@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from cuecard.report.charts.data_map import MOST_POINTS, REGIONS, data_map
-from cuecard.report.html.data_map import write_data_map
-from cuecard.report.terminal.training import best_epoch_note, chosen_rate, one_answer, render_training
+from cuecard.report.html.chart_page import write_data_map
+from cuecard.report.terminal.verbs import best_epoch_note, chosen_rate, one_answer, render_training
 
 
 def dynamics(n: int) -> pl.DataFrame:

@@ -103,7 +103,7 @@ def compare(
     from cuecard.card import load_card, stale_report
     from cuecard.card.files import REPORT_FILE
     from cuecard.errors import UsageError
-    from cuecard.report.html.chart_path import check_chart
+    from cuecard.report.html.chart_page import check_chart
 
     reports = [folder / REPORT_FILE for folder in cards]
     if report is not None:
@@ -199,7 +199,7 @@ def board(
     """Rank datasets by what gives their labels away, the worst first."""
     from cuecard.card import board as rank
     from cuecard.card import card_folders, load_card
-    from cuecard.report.board.page import check_board_path, write_badges, write_board
+    from cuecard.report.board import check_board_path, write_badges, write_board
     from cuecard.writing import check_file, check_folder
 
     if page is not None:

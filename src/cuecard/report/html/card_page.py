@@ -1,4 +1,4 @@
-"""The card as one HTML file that opens anywhere, offline, with interactive charts."""
+"""The card as one HTML file that opens anywhere, offline, and as a piece of HTML for a notebook cell."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from cuecard import wording
@@ -22,15 +23,15 @@ from cuecard.report.findings import (
     other_ways,
     worst_severity,
 )
-from cuecard.report.headline.questions import answers
-from cuecard.report.headline.verdict import key_figures, verdict
-from cuecard.report.html.page import environment, inlined_parts, sentence
+from cuecard.report.html.inlined import resource
+from cuecard.report.html.page import environment, findings_that_fit, fitted_views, inlined_parts, sentence
 from cuecard.report.html.saliency import saliency_html
-from cuecard.report.html.size import findings_that_fit, fitted_views
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
+from cuecard.report.questions import answers
 from cuecard.report.sections import SectionView, section_view
 from cuecard.report.texts import Piece, highlight
+from cuecard.report.verdict import key_figures, verdict
 from cuecard.wording import display_text
 from cuecard.writing import write_text
 
@@ -123,4 +124,24 @@ def settings(section: Section) -> str:
         f"{name} {', '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
         for name, value in section.parameters.items()
         if value not in (None, "", [], ())
+    )
+
+
+MOST_FINDINGS = 6
+
+
+@of_readable_card
+def notebook_html(card: Card) -> str:
+    """Return the headline, the key figures and the first findings as an HTML fragment."""
+    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    findings = ordered_findings(card)
+    return template.from_string(resource("notebook.html.j2")).render(
+        card=card,
+        verdict=verdict(card),
+        figures=key_figures(card),
+        findings=findings[:MOST_FINDINGS],
+        more=how_many_more(findings[MOST_FINDINGS:]),
+        tones=LIGHT.severity,
+        facts=facts,
+        show=display_text,
     )

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from cuecard.errors import InputError
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.report.charts.data_map import data_map
 from cuecard.report.charts.drawing import themed
 from cuecard.report.html.chart_library import WITHOUT, chart_library
-from cuecard.report.html.chart_path import check_chart_path
 from cuecard.report.html.engine import picture
 from cuecard.report.html.inlined import script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
-from cuecard.writing import write_text, write_whole
+from cuecard.writing import check_file, write_text, write_whole
+
+SUFFIXES = (".html", ".png", ".svg")
+
+
+def check_chart_path(path: str | Path) -> Path:
+    """Return the path, or raise if its name does not tell a format that charts are written in."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    return path
+
+
+def check_chart(path: Path, *, inputs: Iterable[object] = ()) -> None:
+    """Raise if no chart can be written to a path, or if it is one of the inputs."""
+    check_file(check_chart_path(path), inputs=inputs, option="--chart")
+
 
 _START = """
 const spec = JSON.parse(document.getElementById("chart-data").textContent);
@@ -70,3 +90,25 @@ def chart_page(chart: Any, title: str, note: str = "") -> str:
         spec=script_json(themed(chart).to_dict()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
+
+
+def write_data_map(
+    dynamics: pl.DataFrame, path: str | Path, data: Instances | None = None, *, of: str = ""
+) -> Path:
+    """Write confidence × variability as a page that opens offline (or .png, .svg), and return its path.
+
+    Args:
+        dynamics: what `cuecard.train(..., dynamics=True).dynamics` holds; of several splits, train is drawn.
+        path: the file to write.
+        data: the dataset, to show the texts of examples; left out, only their ids are shown.
+        of: whose map it is, such as "bilstm on snli, hypothesis only".
+    """
+    if "split" in dynamics.columns:
+        dynamics = dynamics.filter(pl.col("split").cast(pl.String) == "train")
+    if data is not None:
+        train = data.train.table
+        right = train.filter(pl.col("label") == data.labels[0]) if data.grouped else train
+        texts = right.select("example_id", "premise", "hypothesis", pl.col("label").cast(pl.String))
+        texts = texts.unique("example_id", keep="first", maintain_order=True)
+        dynamics = dynamics.join(texts, on="example_id", how="left", maintain_order="left")
+    return write_chart(data_map(dynamics, of=of), path, title="Data map")

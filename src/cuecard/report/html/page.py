@@ -1,21 +1,107 @@
-"""What every page of ours is made of: templates, styles, charts and scripts, all inside one file that opens offline."""
+"""What every page of ours is made of, inside one file that opens offline, and how large it may get."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from cuecard import wording
 from cuecard.report.html.chart_library import WITHOUT, chart_library
 from cuecard.report.html.inlined import resource, script_json, security_policy
-from cuecard.report.html.size import fitted_charts
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
+from cuecard.report.sections import SectionView, TableView
 from cuecard.report.texts import isolated
 from cuecard.view import Chart
 from cuecard.wording import display_text
+
+#: What the parts of a page may take. The chart library and styles take 0.9 MB beside them.
+TABLE_BYTES, CHART_BYTES, FINDING_BYTES = 650_000, 920_000, 400_000
+#: Markup around a cell of text, of a number with its exact value, of a label, and around a finding.
+_TEXT, _NUMBER, _LABEL, _FINDING = 24, 60, 96, 4_000
+
+
+def fitted_views(views: Sequence[SectionView], budget: int = TABLE_BYTES) -> list[SectionView]:
+    """Return the views with the rows of their tables cut so that all together take at most that many bytes."""
+    tables = [table for view in views for table in view.tables]
+    sizes = [[_row_bytes(table, row) for row in table.rows] for table in tables]
+    shares = shared_out([sum(rows) for rows in sizes], budget)
+    short = iter(
+        replace(table, rows=table.rows[: _as_many(rows, share)])
+        for table, rows, share in zip(tables, sizes, shares, strict=True)
+    )
+    return [replace(view, tables=[next(short) for _ in view.tables]) for view in views]
+
+
+def fitted_charts(charts: Mapping[str, dict[str, Any]], budget: int = CHART_BYTES) -> dict[str, Any]:
+    """Return the specifications, those that are too large drawn from part of their rows; each of them says so."""
+    sizes = [len(json.dumps(chart, ensure_ascii=False).encode()) for chart in charts.values()]
+    shares = shared_out(sizes, budget)
+    return {
+        name: chart if size <= share else _thinned(chart, size, share)
+        for (name, chart), size, share in zip(charts.items(), sizes, shares, strict=True)
+    }
+
+
+def findings_that_fit(snippets: Sequence[str], budget: int = FINDING_BYTES) -> int:
+    """Return how many findings are shown, by their Markdown: the page holds it, and the same again as HTML."""
+    return _as_many([2 * len(text.encode()) + _FINDING for text in snippets], budget)
+
+
+def shared_out(sizes: Sequence[int], budget: int) -> list[int]:
+    """Return what each may take: all it needs, or where that is too much in sum, a common limit for the largest.
+
+    >>> shared_out([10, 50, 90], 100)
+    [10, 45, 45]
+    """
+    limits = [0] * len(sizes)
+    left = budget
+    for place, i in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        limits[i] = min(sizes[i], left // (len(sizes) - place))
+        left -= limits[i]
+    return limits
+
+
+def _as_many(sizes: Sequence[int], budget: int) -> int:
+    total = 0
+    for i, size in enumerate(sizes):
+        total += size
+        if total > budget:
+            return i
+    return len(sizes)
+
+
+def _row_bytes(table: TableView, row: Sequence[Any]) -> int:
+    return sum(
+        len(column.write(value).encode())
+        + (_NUMBER if column.numeric else _LABEL if column.kind == "label" else _TEXT)
+        for column, value in zip(table.columns, row, strict=True)
+    )
+
+
+def _thinned(chart: Mapping[str, Any], size: int, share: int) -> dict[str, Any]:
+    """Return a chart whose longest list of rows keeps evenly chosen ones, as many as fit."""
+    datasets = dict(chart.get("datasets", {}))
+    longest = max(datasets, key=lambda name: len(json.dumps(datasets[name])), default=None)
+    if longest is None:
+        return dict(chart)
+    rows = datasets[longest]
+    spare = len(json.dumps(rows, ensure_ascii=False).encode()) - (size - share)
+    keep = max(1, int(len(rows) * max(0, spare) / max(1, size - share + spare)))
+    datasets[longest] = [rows[i * len(rows) // keep] for i in range(keep)]
+    note = f"Drawn from {wording.count(keep)} of {wording.count(len(rows))} rows."
+    return {
+        **chart,
+        "datasets": datasets,
+        "description": f"{chart.get('description', '')} {note}".strip(),
+        "usermeta": {"note": note},
+    }
+
 
 #: Our own scripts, in the order they run: the app has the first two as well.
 PAGE_SCRIPTS = ("tables.js", "charts.js", "report.js")

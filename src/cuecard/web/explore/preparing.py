@@ -25,11 +25,11 @@ from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE
 from cuecard.errors import CueCardError
 from cuecard.report.findings import facts, looked_at, meter, ordered_findings, other_ways
-from cuecard.report.headline.questions import answers
-from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.card_page import settings as section_settings
+from cuecard.report.questions import answers
 from cuecard.report.sections import SectionView, TableView, section_view
 from cuecard.report.texts import Piece, highlight
+from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure
 from cuecard.web.explore.indexing import TextIndexError, write_index
 from cuecard.web.explore.places import CHARTS, EXAMPLES, PAGE, prepared_folder, table_folder

@@ -13,9 +13,9 @@ from cuecard.analysis import Finding
 from cuecard.card.card import Section
 from cuecard.probes.debiased_evaluation import evaluation_measures
 from cuecard.report.charts.kinds import draw
-from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections import section_view
 from cuecard.report.terminal.card import render_terminal
+from cuecard.report.verdict import key_figures, verdict
 from cuecard.run import debias
 from small_sets import pair_instances
 

@@ -6,9 +6,9 @@ import pytest
 from cuecard.card import Card
 from cuecard.report.charts.drawing import specification
 from cuecard.report.charts.kinds import draw
-from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.card_page import render_html
 from cuecard.report.sections import section_view
+from cuecard.report.verdict import key_figures, verdict
 from cuecard.run import debias
 from small_sets import pair_instances
 

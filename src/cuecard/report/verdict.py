@@ -1,12 +1,22 @@
-"""The headline of a card about models: how good they are and how many cues each relies on."""
+"""The headline of a card: one sentence about the data or the models, fair to what was and was not looked at."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from cuecard import wording
-from cuecard.analysis import Measure
-from cuecard.card.card import Card, measures_about, shortcuts, slices
+from cuecard.analysis import (
+    SEVERITIES,
+    About,
+    Measure,
+    Role,
+    Severity,
+    most_serious_first,
+    severity_of,
+)
+from cuecard.card.card import Card, Section, largest_shortcut, measures_about, shortcuts, slices
 from cuecard.view import KeyFigure, measure_figure
 from cuecard.wording import display_text, listed
 
@@ -172,3 +182,175 @@ def _accuracy(model: str, measure: Measure) -> str:
 
 def _value(measure: Measure | None) -> float:
     return measure.value or 0.0 if measure else 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The headline and the sentence that goes below it."""
+
+    headline: str
+    detail: str
+
+
+#: Severity of the worst finding, and the headline where it is a cue and where it is not.
+_HEADLINES: tuple[tuple[Severity, str, str], ...] = (
+    (
+        "high",
+        "{name} contains strong cues that predict the label.",
+        "{name} has flaws that can inflate a score.",
+    ),
+    (
+        "medium",
+        "{name} contains cues that can inflate a score.",
+        "{name} has flaws: check them before you trust a score.",
+    ),
+    ("low", "{name} contains only weak cues.", "{name} has only small flaws."),
+)
+
+
+#: Analyses that did not run are named where they are no more than these.
+MOST_NAMED = 4
+
+
+def _main_subject(card: Card) -> About:
+    """Return what the card is mainly about: its first section; a probe tells the cues of the data last."""
+    return next((section.about for section in card.sections.values()), "data")
+
+
+def verdict(card: Card) -> Verdict:
+    """Return what the card says, in a sentence."""
+    name, about = card.dataset.name, _main_subject(card)
+    first = next(iter(card.sections.values()), None)
+    if first is not None and first.status == "done" and about == "weights":
+        return Verdict(
+            _of_weights(name, first),
+            "Weights change the training data. Run a probe to test whether a model still relies on a shortcut.",
+        )
+    if first is not None and first.status == "done" and about == "experiment":
+        return Verdict(
+            f"{first.title}: the experiment on {name}.",
+            "The results hold for these models and this dataset; test other data separately.",
+        )
+    of_models, of_data = model_headline(card), _of_data(card)
+    if of_models and about == "data":  # an audit and a probe on one card
+        return Verdict(of_data.headline, f"{of_models} {of_data.detail}")
+    return Verdict(of_models, of_data.detail) if of_models else of_data
+
+
+def _of_weights(name: str, section: Section) -> str:
+    """Return what the weights of a remedy cost, or its first measure where it does not say that."""
+    size = next((m for m in section.measures if m.name.endswith(".effective_sample_size")), None)
+    if size is not None:
+        return (
+            f"Weights for {name}: the effective sample size is {wording.percent(size.value)} of its examples."
+        )
+    if section.measures:
+        m = section.measures[0]
+        return (
+            f"Weights for {name}: {display_text(m.label or m.name, 80)} {wording.in_unit(m.value, m.unit)}."
+        )
+    return f"{section.title}: weights for {name}."
+
+
+def _of_data(card: Card) -> Verdict:
+    """Return what the card says about the dataset."""
+    name = card.dataset.name
+    done = [section for section in card.sections.values() if section.status == "done"]
+    tally = Counter(finding.severity for finding in card.findings)
+    of_data = any(section.about == "data" for section in card.sections.values())
+    graded = _graded(card)
+    cues = any("cue" in graded[severity] for severity in SEVERITIES[:3])
+    detail = _detail(tally, of_data or not card.sections, cues) + _left_out(card)
+    if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
+        detail = f"Examples are weighted by the column {column!r}. {detail}"
+    if not done:
+        return Verdict(f"No analysis of {name} has run.", detail.strip())
+    for level, of_cues, of_flaws in _HEADLINES:
+        if roles := graded[level]:
+            words = of_cues if "cue" in roles else of_flaws
+            named = "" if words is of_flaws else _largest(card)
+            return Verdict(words.format(name=name).removesuffix(".") + named + ".", detail)
+    tests = [m.n for m in _key_measures(card) if m.unit == "count"]
+    if not tests:
+        return Verdict(f"The analyses found no problem in {name}.", detail)
+    if not any(tests):
+        return Verdict(f"No feature of {name} is frequent enough to be tested as a cue.", detail)
+    return Verdict(f"No cue found in {name}.", detail)
+
+
+def _graded(card: Card) -> dict[Severity, set[Role]]:
+    """Return the roles of what the data shows by severity: findings, and gains of sections that have none."""
+    about_models = {name for name, section in card.sections.items() if section.about == "models"}
+    graded: dict[Severity, set[Role]] = {severity: set() for severity in SEVERITIES}
+    for finding in card.findings:
+        if finding.section not in about_models:
+            graded[finding.severity].add(finding.role)
+    speaking = {finding.section for finding in card.findings}
+    for measure in shortcuts(card):
+        if measure.section not in speaking:
+            graded[severity_of(measure.gain)].add("cue")
+    return graded
+
+
+def _largest(card: Card) -> str:
+    """Return what gives most away, with its chance level: a shortcut of the whole dataset, or without one a cue."""
+    largest = largest_shortcut(card)
+    if largest is None:
+        first = next((f for f in most_serious_first(card.findings) if f.cue and f.chance is not None), None)
+        if first is None or first.severity == "info":
+            return ""
+        value, chance = (wording.in_unit(x, first.unit) for x in (first.value, first.chance))
+        title = first.title[:1].lower() + first.title[1:]
+        return f". The largest is a {display_text(title, 80)}, {value} (chance {chance})"
+    value, chance = (wording.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
+    return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
+
+
+def _left_out(card: Card) -> str:
+    missing = [section.title for section in card.sections.values() if section.status != "done"]
+    if not missing:
+        return ""
+    named = (
+        f" ({', '.join(display_text(title, 40) for title in missing)})" if len(missing) <= MOST_NAMED else ""
+    )
+    total = wording.plural(len(card.sections), "analysis", "analyses")
+    return f" {len(missing)} of {total} did not run{named}."
+
+
+def _detail(tally: Counter[Severity], of_data: bool, cues: bool) -> str:
+    counted = [
+        f"{wording.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
+    ]
+    if not counted:
+        what = "data may contain cues" if of_data else "models may have biases"
+        return f"The {what} that were not tested."
+    weight = f"{wording.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
+    return f"{weight} A cue in the data does not mean that a model uses it." if of_data and cues else weight
+
+
+def key_figures(card: Card) -> list[KeyFigure]:
+    """Return the few numbers that stand below the headline."""
+    about = _main_subject(card)
+    if about == "weights":
+        section = next(iter(card.sections.values()))
+        judged = [m for m in section.measures if m.worse != "neither" and m.chance is None]
+        return [measure_figure(m) for m in judged[:2]]
+    if about == "experiment":
+        return []
+    shown = model_figures(card, accuracy=about != "data")
+    if shown and about != "data":
+        return shown
+    for severity in SEVERITIES[:2]:
+        tally = sum(finding.severity == severity for finding in card.findings)
+        shown.append(KeyFigure(f"{severity} findings", wording.count(tally)))
+    largest = largest_shortcut(card)
+    shown += [] if largest is None else [measure_figure(largest)]
+    for m in _key_measures(card):
+        out_of = "" if m.unit != "count" or m.n is None else f"of {wording.count(m.n)} tested"
+        shown.append(measure_figure(m, out_of))
+    return shown
+
+
+def _key_measures(card: Card) -> list[Measure]:
+    """Return the measures about the data that its analyses want to have below the headline."""
+    return [m for m in measures_about(card, ("data",)) if m.key and m.value is not None]

@@ -1,9 +1,10 @@
-"""A comparison of two cards as a page shows it: the verdict, what moved with its interval, cues, findings, settings."""
+"""What changed between two cards, as a page: the verdict, what moved with its interval, cues, findings, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,10 +13,12 @@ from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.changes import CueChange, Movement
 from cuecard.card.diff import Change, Comparison
-from cuecard.report.comparison.card_diff import change_text, merged_settings, value_text, verdict_of
+from cuecard.report.changes import change_text, merged_settings, value_text, verdict_of
+from cuecard.report.html.page import environment, inlined_parts, sentence
 from cuecard.report.sections import SectionView, TableView
 from cuecard.view import Axis, Chart, Column, Intervals, KeyFigure, Pairs
 from cuecard.wording import display_text
+from cuecard.writing import write_text
 
 #: What a measure can have done, in the order of the colours.
 VERDICTS = ("worse", "better", "within noise")
@@ -282,3 +285,36 @@ def _settings(comparison: Comparison) -> SectionView | None:
         if changes
     ]
     return SectionView((), tables=tables) if tables else None
+
+
+def comparison_html(comparisons: Sequence[Comparison]) -> str:
+    """Return the page of one or more comparisons: each with its verdict first, then what changed."""
+    chapters = [comparison_chapter(one, i) for i, one in enumerate(comparisons, start=1)]
+    names = [comparisons[0].before, *(one.after for one in comparisons)]
+    return chapters_html(chapters, " → ".join(names), "cuecard compare --json")
+
+
+def chapters_html(chapters: Sequence[ComparisonChapter], title: str, exact: str) -> str:
+    """Return a page of chapters, each with its verdict first; `exact` is the command that prints the exact numbers."""
+    parts = [part for chapter in chapters for part in chapter.parts]
+    charts = {f"{part.name}-{i}": chart for part in parts for i, chart in enumerate(part.view.charts)}
+    return (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            title=display_text(title, 160),
+            chapters=chapters,
+            exact=exact,
+            numbers=wording,
+            show=display_text,
+            say=sentence,
+            **inlined_parts(charts),
+        )
+    )
+
+
+def write_comparison(comparisons: Sequence[Comparison], path: str | Path) -> Path:
+    """Write the page to a file, whole or not at all, and return its path."""
+    path = Path(path)
+    write_text(path, comparison_html(comparisons), errors="replace")
+    return path

@@ -1,4 +1,4 @@
-"""A comparison of cards in the terminal."""
+"""What changed between two cards, in the terminal."""
 
 from __future__ import annotations
 

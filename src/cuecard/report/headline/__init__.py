@@ -1,1 +1,0 @@
-"""The first sentence about a card."""

@@ -1,0 +1,302 @@
+"""What verbs print that make no card: training, correction, plan, stress sets and presets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cuecard import wording
+from cuecard.data import Preset
+from cuecard.remedies.correction import cost_sentence
+from cuecard.remedies.stress_sets import StressSet
+from cuecard.run.applying import Goal, Plan
+from cuecard.stats import format_p
+from cuecard.wording import display_text, listed, plural
+
+
+def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
+    """Print both sets of predictions beside each other, and the cost in a sentence."""
+    title = f"{display_text(metrics['model'], 60)} corrected for {plural(metrics['cues'], 'cue')}"
+    console.print(Text(f"{title}, method {metrics['method']}", style="bold"))
+    console.print(Text(tuning_note(metrics), style="dim"))
+    console.print(gap_table({name: metrics[name] for name in ("before", "after")}))
+    console.print(Text(cost_sentence(metrics)))
+
+
+def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return the accuracy of predictions, over all and by whether cues have their usual label, and the gap between."""
+    table = Table(
+        "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels",
+        "exact p",
+        box=SIMPLE_HEAD,
+    )  # fmt: skip
+    for name, row in rows.items():
+        table.add_row(
+            name,
+            f"{wording.percent(row['accuracy'])} ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
+            *(wording.percent(row[key]) for key in ("usual_accuracy", "unusual_accuracy")),
+            f"{100 * row['gap']:+z.1f} ({100 * row['gap_low']:+z.1f} to {100 * row['gap_high']:+z.1f})",
+            *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label", "log10_p_exact")),
+        )
+    return table
+
+
+def tuning_note(metrics: Mapping[str, Any]) -> str:
+    """Return the strength, what it was chosen on, and whether the aim was reached there."""
+    strengths = [" and ".join(f"{value:g}" for value in one) for one in metrics["strengths"]]
+    kind = " over all examples and within labels" if len(metrics["strengths"][0]) == 2 else ""
+    if metrics["tuned_on"] == "given":
+        return f"Strength {strengths[0]}, as set."
+    where = {
+        "dev": "the dev split",
+        "test": "the other folds of the test split",
+        "file": "the other folds of the file, which the cues come from",
+    }[metrics["tuned_on"]]
+    reached = (
+        ""
+        if metrics["closed_where_tuned"] or metrics["aim"] != "gap"
+        else "; no strength closes the gap there"
+    )
+    each = dict.fromkeys(strengths)
+    named = (
+        f"Strengths of the folds{kind}: {'; '.join(each)}"
+        if len(each) > 1
+        else f"Strength{kind} {strengths[0]}"
+    )
+    return f"{named}, tuned for the aim {metrics['aim']} on {where}{reached}."
+
+
+#: Answers shown; all have their place in `metrics.json`.
+MOST_LABELS = 10
+
+
+def render_training(metrics: Mapping[str, Any], console: Console) -> None:
+    """Print what was trained and how good it is on every split."""
+    reads = {"full": "the full input"}.get(metrics["condition"], f"the {metrics['condition']} only")
+    console.print(
+        Text(
+            f"{metrics['model']} trained on {metrics['train_examples']:,} examples of "
+            f"{display_text(metrics['data']['name'], 60)}, with {reads}",
+            style="bold",
+        )
+    )
+    summary = f"{metrics['seconds']['training']:.1f} s of training"
+    if metrics["weights"] is not None:
+        kept = wording.percent(metrics["weights"]["effective_share"])
+        summary += f", weighted (effective sample size {kept} of the examples)"
+    if metrics.get("debias"):
+        how = metrics["debias"]
+        summary += f", debiased by {how['method']} (expert {how['expert']}, strength {how['strength']:g})"
+    console.print(Text(summary, style="dim"))
+    for sentence in (best_epoch_note(metrics), chosen_rate(metrics)):
+        if sentence:
+            console.print(Text(sentence, style="dim"))
+    console.print(_splits(metrics["splits"]))
+    split, part = list(metrics["splits"].items())[-1]
+    if metrics["data"].get("task") != "preference":  # there the right answer is always the chosen one
+        console.print(_answers(split, part))
+    if sentence := one_answer(split, part):
+        console.print(Text(sentence))
+    if metrics.get("gap"):
+        console.print(Text("Accuracy of test examples whose cues have their usual label, and of others"))
+        console.print(gap_table({"test": metrics["gap"]}))
+
+
+def best_epoch_note(metrics: Mapping[str, Any]) -> str:
+    """Return after which epoch the model was best, and whether more of them may help; empty if not recorded."""
+    epochs = metrics.get("epochs") or []
+    judged = [epoch for epoch in epochs if epoch["validation_accuracy"] is not None]
+    if not judged:
+        return f"{plural(len(epochs), 'epoch')}, no validation split for early stopping." if epochs else ""
+    # The order in which the models themselves choose the weights they keep.
+    best = max(judged, key=lambda epoch: (epoch["validation_accuracy"], -epoch["validation_loss"]))
+    where = "the dev split" if "dev" in metrics["splits"] else "the validation split"
+    right = wording.percent(best["validation_accuracy"])
+    if best["number"] == epochs[-1]["number"]:
+        sentence = f"Best on {where} after the last of {plural(len(epochs), 'epoch')} (accuracy {right})"
+        return (
+            f"{sentence}." if best["validation_accuracy"] == 1 else f"{sentence}: more may help (--epochs)."
+        )
+    return f"Best on {where} after epoch {best['number']} of {len(epochs)} (accuracy {right}); this model is kept."
+
+
+def chosen_rate(metrics: Mapping[str, Any]) -> str:
+    """Return which learning rate was chosen where none was given, otherwise nothing."""
+    epochs = metrics.get("epochs") or []
+    if metrics.get("parameters", {}).get("learning_rate") != 0 or not epochs:
+        return ""
+    return (
+        f"Learning rate {epochs[0]['learning_rate']:g}, the best of those tried (--learning-rate to set it)."
+    )
+
+
+def one_answer(split: str, part: Mapping[str, Any]) -> str:
+    """Return that a model gives all examples the same answer, if it does."""
+    predicted = [name for name, line in part["labels"].items() if line["predicted"]]
+    if len(predicted) != 1 or sum(line["examples"] > 0 for line in part["labels"].values()) < 2:
+        return ""
+    return (
+        f"The model predicts {display_text(predicted[0], 30)} for every {split} example: "
+        "it has not learned to distinguish the labels."
+    )
+
+
+def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = _headed("Split", "Examples", "Accuracy", "95 % CI", "Chance", "Log loss", "Calib. error")
+    for name, part in splits.items():
+        table.add_row(
+            name,
+            wording.count(part["examples"]),
+            wording.percent(part["accuracy"]),
+            _range(part["low"], part["high"]),
+            wording.percent(part["chance"]),
+            f"{part['log_loss']:.3f}",
+            f"{part['calibration_error']:.3f}",
+        )
+    return table
+
+
+def _answers(split: str, part: Mapping[str, Any]) -> Table:
+    table = _headed(f"Label ({split})", "Examples", "Recall", "95 % CI", "Predicted", "Precision")
+    for name, line in list(part["labels"].items())[:MOST_LABELS]:
+        table.add_row(
+            Text(display_text(name, 30)),
+            wording.count(line["examples"]),
+            wording.percent(line["recall"]),
+            _range(line["recall_low"], line["recall_high"]),
+            wording.count(line["predicted"]),
+            wording.percent(line["precision"]),
+        )
+    return table
+
+
+def _headed(first: str, *others: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return wording.MISSING if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}"
+
+
+def render_plan(plan: Plan, console: Console) -> None:
+    """Print a plan."""
+    if not plan.goals:
+        console.print(Text("Nothing to change: the data meets every goal.", style="bold green"))
+        return
+    share = wording.percent(plan.changed / plan.examples)
+    verb = "reaches" if plan.reached else "does not reach"
+    what = f"{plan.kind} {wording.count(plan.changed)} of {wording.plural(plan.examples, 'example')}"
+    what += f" ({share}{_by_split(plan)})"
+    how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
+    console.print(Text(f"The plan {verb} its goal: {what}{how}.", style="bold"))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    for heading in ("", "Limit", "Before", "Predicted", "Verified"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for goal in plan.goals:
+        table.add_row(*_row(goal))
+    console.print(table)
+    notes = ["Predicted: the same answers without these examples. Verified: an audit of the changed data."]
+    if plan.kind != "permute":
+        kept = wording.plural(plan.protected, "example")
+        notes.insert(0, f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.")
+    if not plan.reached and plan.budget is not None and plan.changed < plan.budget:
+        notes.append(
+            f"Further changes within the budget of {wording.count(plan.budget)} came no nearer to the goal."
+        )
+    if plan.kind == "rewrite":
+        notes.append("The texts to rewrite do not exist yet: verified without these examples.")
+    if plan.suspects:
+        suspects = wording.plural(plan.suspects, "example")
+        notes.append(f"{suspects} with identical input and different labels are listed to be decided.")
+    for note in notes:
+        console.print(Text(note, style="dim"))
+
+
+def _by_split(plan: Plan) -> str:
+    """Return how many of the changed examples are in which split, where several splits change."""
+    changed = plan.worksheet.filter(pl.col("action") == plan.kind)["split"].value_counts(sort=True)
+    if changed.height < 2:
+        return ""
+    return "; " + ", ".join(f"{wording.count(n)} {name}" for name, n in changed.iter_rows())
+
+
+def _row(goal: Goal) -> list[str]:
+    unit = goal.before.unit
+    verified = wording.in_unit(goal.verified.value, unit)
+    if goal.verified.low is not None and goal.verified.high is not None and unit != "count":
+        low, high = (wording.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
+        verified += f" ({low} to {high})"
+    return [
+        display_text(goal.before.label or goal.before.name, 60),
+        " and ".join(map(str, goal.rule.limits)),
+        wording.in_unit(goal.before.value, unit),
+        wording.in_unit(goal.predicted, unit),
+        verified,
+    ]
+
+
+def stress_lines(parts: StressSet) -> Iterator[str]:
+    """Yield how many examples are hard, the labels of both parts, and what the division rests on."""
+    splits = parts.examples["split"].unique(maintain_order=True).to_list()
+    several = len(splits) > 1
+    for split in splits:
+        here = parts.examples.filter(split=split)
+        hard = here.filter(part="hard").height
+        none = "" if hard else " No file of hard examples is written."
+        none = none if hard < here.height else " None is easy, so no file of easy examples is written."
+        yield f"{f'{split}: ' if several else ''}{hard:,} of {here.height:,} examples are hard.{none}"
+    for split, part, answer, count, share in parts.balance.rows():
+        yield f"{f'{split:5}  ' if several else ''}{part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %"
+    solvers = listed([name.replace("_", "-") for name in parts.solvers])
+    yield (
+        f"An example is easy if partial input ({solvers}) predicts its answer with a confidence at which it is usually "
+        "correct; the others are hard. Report the hard examples together with the whole test set."
+    )
+
+
+def preset_list(presets: Sequence[Preset]) -> RenderableType:
+    """Return a table of presets with the task and the papers of each."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in ("Preset", "Task", "What it is", "Studied in"):
+        table.add_column(column)
+    for preset in presets:
+        table.add_row(preset.name, preset.task, preset.description, ", ".join(preset.papers))
+    hint = Text(
+        "Use one with `cuecard audit preset:NAME@PATH`, see it in full with `cuecard tools datasets NAME`."
+    )
+    return Group(table, hint)
+
+
+def preset_detail(preset: Preset) -> RenderableType:
+    """Return everything a preset knows, with the commands that use it."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rows = {
+        "Task": preset.task,
+        "What it is": preset.description,
+        "Columns": ", ".join(f"{role}={'+'.join(names)}" for role, names in preset.columns.items()),
+        "Labels": ", ".join(f"{value}={name}" for value, name in preset.labels.items()),
+        "Studied in": ", ".join(preset.papers),
+        "Licence": preset.licence,
+        "On the Hub": f"{preset.hf}{'/' + preset.config if preset.config else ''}" if preset.hf else "",
+        "From": preset.url or "",
+    }
+    for name, value in rows.items():
+        if value:
+            table.add_row(Text(name, style="bold"), Text(value))
+    commands = [f"cuecard audit preset:{preset.name}@FILE_OR_FOLDER"]
+    if preset.hf:
+        commands.append(
+            f"cuecard audit preset:{preset.name}    (from the Hub; needs pip install 'cuecard[hf]')"
+        )
+    return Group(Text(preset.title, style="bold"), table, Text(), *(Text(command) for command in commands))
