@@ -65,9 +65,9 @@ class Presence:
         code = np.full(len(self.names), -1, dtype=np.int32)
         code[kept] = np.arange(len(kept), dtype=np.int32)
         indices = code[self.indices]
-        wanted = indices >= 0
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(wanted)])
-        return Presence(self.names.gather(kept), before[self.indptr], indices[wanted])
+        chosen = indices >= 0
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(chosen)])
+        return Presence(self.names.gather(kept), before[self.indptr], indices[chosen])
 
     def matrix(self) -> sparse.csr_matrix:
         """Return the presence matrix as scipy's sparse rows of ones."""

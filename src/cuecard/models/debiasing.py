@@ -61,14 +61,14 @@ def _fitted(
 
     _check_labels(data)
     gold = Examples(data, known_labels=tuple(model.labels_)).gold
-    known = gold >= 0
-    if len(np.unique(gold[known])) < len(model.labels_):
+    has_label = gold >= 0
+    if len(np.unique(gold[has_label])) < len(model.labels_):
         raise UsageError(
             "Fitting the last layer again needs held-out examples of every label: give more with --dev."
         )
     centre, spread = features.mean(axis=0), features.std(axis=0) + 1e-12
     learner = LogisticRegression(C=strength, max_iter=1000)
-    learner.fit((features[known] - centre) / spread, gold[known], sample_weight=weights[known])
+    learner.fit((features[has_label] - centre) / spread, gold[has_label], sample_weight=weights[has_label])
     coefficients, intercept = learner.coef_, learner.intercept_
     if len(model.labels_) == 2:  # one margin, of the second label
         coefficients, intercept = (

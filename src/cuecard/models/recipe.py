@@ -158,19 +158,19 @@ def recipes(
         if model is not None and model not in names:
             raise unknown_name("model in --set", model, names)
         if model is None and not any(name in parameter_names(other) for other in names):
-            parameters = sorted({one for other in names for one in parameter_names(other)})
+            parameters = sorted({model_name for other in names for model_name in parameter_names(other)})
             raise unknown_name("parameter", name, parameters)
     return [
         Recipe(
-            one,
+            model_name,
             condition,
             {
                 name: value
                 for model, name, value in parsed
-                if model == one or (model is None and name in parameter_names(one))
+                if model == model_name or (model is None and name in parameter_names(model_name))
             },
         )
-        for one in names
+        for model_name in names
     ]
 
 

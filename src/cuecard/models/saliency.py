@@ -61,11 +61,11 @@ def token_texts(model: Any, data: Instances) -> TokenTexts:
 
 def check_same_tokens(first: TokenTexts, second: TokenTexts) -> None:
     """Raise if two models' maps have different tokens; one may read less of the end of a text, or nothing."""
-    for ones, others in zip(first, second, strict=True):
-        for number, (one, other) in enumerate(zip(ones, others, strict=True), start=1):
-            both = min(len(one), len(other))
-            if one[:both] != other[:both]:
-                mine, theirs = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
+    for first_texts, second_texts in zip(first, second, strict=True):
+        for number, (left, right) in enumerate(zip(first_texts, second_texts, strict=True), start=1):
+            both = min(len(left), len(right))
+            if left[:both] != right[:both]:
+                mine, theirs = next((a, b) for a, b in zip(left, right, strict=False) if a != b)
                 raise UsageError(
                     f"The maps have different tokens (in row {number:,} {mine!r} and {theirs!r}): "
                     "train both models with the same parameters and tokeniser."
@@ -82,8 +82,8 @@ def aligned(first: SaliencyMaps, second: SaliencyMaps) -> tuple[Floats, Floats]:
             f"The maps have {len(first):,} and {len(second):,} rows: give maps of the same data."
         )
     widths = [
-        max(one.shape[1], other.shape[1])
-        for one, other in ((first.premise, second.premise), (first.hypothesis, second.hypothesis))
+        max(left.shape[1], right.shape[1])
+        for left, right in ((first.premise, second.premise), (first.hypothesis, second.hypothesis))
     ]
     return _widened(first, *widths), _widened(second, *widths)
 

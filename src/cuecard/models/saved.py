@@ -121,9 +121,9 @@ def expected(arrays: Arrays, name: str, dtype: npt.DTypeLike, *shape: int | None
         length in (None, actual) for length, actual in zip(shape, array.shape, strict=True)
     )
     if array.dtype != np.dtype(dtype) or not fits:
-        wanted = "×".join("any" if length is None else str(length) for length in shape)
+        expected_shape = "×".join("any" if length is None else str(length) for length in shape)
         has = "×".join(map(str, array.shape))
-        raise ValueError(f"{name} is {has} of {array.dtype} instead of {wanted} of {np.dtype(dtype)}")
+        raise ValueError(f"{name} is {has} of {array.dtype} instead of {expected_shape} of {np.dtype(dtype)}")
     return array
 
 

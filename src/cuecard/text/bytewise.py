@@ -175,8 +175,8 @@ Cut = Callable[[list[str]], Iterable[list[str]]]
 
 def tokenise_distinct(texts: pl.Series, cut: Cut, *, threads: int | None = None) -> Tokens:
     """Return the lower-cased tokens of every text, each distinct text cut once."""
-    whole = whole_texts(texts, threads=threads)
-    return assemble(whole.ids, whole.offsets, cut(whole.vocabulary.to_list()))
+    pieces = whole_texts(texts, threads=threads)
+    return assemble(pieces.ids, pieces.offsets, cut(pieces.vocabulary.to_list()))
 
 
 def assemble(

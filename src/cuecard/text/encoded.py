@@ -91,8 +91,8 @@ class Encoded:
             chunk, numbers = self.instances.chunk(rows), np.arange(rows.start, rows.stop)
             texts = encoded_texts(self.instances, self.tokeniser).rows(numbers)
             chunk.derived(("tokens", self.tokeniser), lambda texts=texts: texts)  # type: ignore[misc]
-            own = {"instances": chunk, "premise": texts.premise, "hypothesis": texts.hypothesis}
-            yield replace(self, **own, kept=texts.kept)
+            premise, hypothesis = texts.premise, texts.hypothesis
+            yield replace(self, instances=chunk, premise=premise, hypothesis=hypothesis, kept=texts.kept)
 
     def _ngrams(self, length: int) -> NGrams:
         if self.scope != "both":

@@ -54,7 +54,7 @@ def formatting(texts: pl.Series, signs: Bools | None = None) -> Floats:
     pattern = "|".join(f"(?:{pattern})" for pattern in FORMATTING.values())
     strings = texts.cast(pl.String).fill_null("")
     counts = np.zeros(len(strings))
-    some = np.ones(len(strings), dtype=np.bool_) if signs is None else signs
-    some = some | strings.str.contains("`", literal=True).to_numpy()
-    counts[some] = strings.filter(pl.Series(some)).str.count_matches(pattern).to_numpy()
+    candidates = np.ones(len(strings), dtype=np.bool_) if signs is None else signs
+    candidates = candidates | strings.str.contains("`", literal=True).to_numpy()
+    counts[candidates] = strings.filter(pl.Series(candidates)).str.count_matches(pattern).to_numpy()
     return counts

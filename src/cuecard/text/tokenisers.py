@@ -103,9 +103,9 @@ def _joined(texts: pl.Series) -> pl.Series:
         return texts
     letter = r"[\p{Arabic}\p{Devanagari}\p{Bengali}\p{Malayalam}\p{Sinhala}\p{Kannada}\p{Telugu}\p{Tamil}\p{Gujarati}]"
     # Marked first, because a joiner can end one pair of letters and begin the next.
-    kept = texts.str.replace_all(rf"({letter})(\u200c|\u200d)", "${1}\ue000${2}")
-    kept = kept.str.replace_all(rf"\ue000(\u200c|\u200d)({letter})", "\ue000${1}\ue000${2}")
-    bare = kept.str.replace_all("(^|[^\ue000])[\u200c\u200d]", "${1}")
+    marked = texts.str.replace_all(rf"({letter})(\u200c|\u200d)", "${1}\ue000${2}")
+    marked = marked.str.replace_all(rf"\ue000(\u200c|\u200d)({letter})", "\ue000${1}\ue000${2}")
+    bare = marked.str.replace_all("(^|[^\ue000])[\u200c\u200d]", "${1}")
     return bare.str.replace_all("\ue000([\u200c\u200d])\ue000", "${1}").str.replace_all(
         "\ue000[\u200c\u200d]?", ""
     )

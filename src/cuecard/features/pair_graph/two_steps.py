@@ -54,9 +54,9 @@ class SentencePairs:
         """Twice the number of times that every sentence is paired with itself in counted pairs."""
         loops = np.zeros(self.n_nodes, dtype=self._type)
         for rows in chunks(len(self)):
-            own = self.first[rows] == self.second[rows]
-            own &= True if self.counted is None else self.counted[rows]
-            np.add.at(loops, self.first[rows][own], 2)
+            self_paired = self.first[rows] == self.second[rows]
+            self_paired &= True if self.counted is None else self.counted[rows]
+            np.add.at(loops, self.first[rows][self_paired], 2)
         return loops
 
     @property
@@ -181,11 +181,11 @@ class _Edges:
         """Divide pairs into blocks, by the colour of the sentence of more pairs and that of the other."""
         kinds = [("more", pairs.first.dtype), ("fewer", pairs.first.dtype), ("row", whole_type(len(pairs)))]
         for rows in chunks(len(pairs)):
-            own = np.flatnonzero(kept[rows])
-            more, fewer = _oriented(pairs.first[rows][own], pairs.second[rows][own], degree)
-            records = np.empty(len(own), dtype=kinds)
+            places = np.flatnonzero(kept[rows])
+            more, fewer = _oriented(pairs.first[rows][places], pairs.second[rows][places], degree)
+            records = np.empty(len(places), dtype=kinds)
             records["more"], records["fewer"] = self._numbers[more], self._numbers[fewer]
-            records["row"] = own + rows.start
+            records["row"] = places + rows.start
             for block, some in self._by_colours(records):
                 self._put(block, some)
         self._numbers = np.empty(0, dtype=self._numbers.dtype)

@@ -47,14 +47,14 @@ def _overlaps(encoded: Encoded) -> Floats:
     """Return number and rate of shared words over all words and over each word class."""
     classes = word_classes(encoded.vocabulary.to_list())
     n, width = len(encoded.instances), max(len(classes), 1)
-    own = _keys(encoded.hypothesis, width)
-    shared = own[np.isin(own, _keys(encoded.premise, width), assume_unique=True)]
+    words = _keys(encoded.hypothesis, width)
+    shared = words[np.isin(words, _keys(encoded.premise, width), assume_unique=True)]
     columns = []
     for kind in (None, *range(len(WORD_CLASSES))):
         counts = []
-        for keys in (shared, own):
-            wanted = keys if kind is None else keys[classes[keys % width] == kind]
-            counts.append(np.bincount(wanted // width, minlength=n))
+        for keys in (shared, words):
+            of_kind = keys if kind is None else keys[classes[keys % width] == kind]
+            counts.append(np.bincount(of_kind // width, minlength=n))
         columns += [counts[0], counts[0] / np.maximum(counts[1], 1)]
     return np.column_stack(columns)
 

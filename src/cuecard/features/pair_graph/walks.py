@@ -94,8 +94,8 @@ def proximity_features(graph: PairGraph) -> Floats:
 def _loop_free_degrees(graph: PairGraph) -> Ints:
     """Return how many other sentences every sentence is paired with."""
     degrees = np.diff(graph.indptr)
-    own = np.repeat(np.arange(len(degrees)), degrees) == graph.neighbours
-    return np.asarray(degrees - np.bincount(graph.neighbours[own], minlength=len(degrees)))
+    is_loop = np.repeat(np.arange(len(degrees)), degrees) == graph.neighbours
+    return np.asarray(degrees - np.bincount(graph.neighbours[is_loop], minlength=len(degrees)))
 
 
 def _two_step(graph: PairGraph) -> tuple[Floats, Floats, Floats, Floats]:

@@ -110,11 +110,11 @@ def count_documents(hashed: HashedRows, counted: Bools, frequency: Slots) -> Non
 
 def frequent_columns(frequency: Slots, n: int, *, min_count: int = 2) -> HashColumns:
     """Return columns for the features that at least `min_count` of n rows have."""
-    kept = np.flatnonzero(frequency >= min_count)
+    frequent = np.flatnonzero(frequency >= min_count)
     # Frequent features first: their weights then lie together in the processor's cache.
-    kept = kept[np.argsort(-frequency[kept], kind="stable")]
-    idf = np.log((1 + n) / (1 + frequency[kept])) + 1
-    return HashColumns(kept.astype(np.int32), idf)
+    frequent = frequent[np.argsort(-frequency[frequent], kind="stable")]
+    idf = np.log((1 + n) / (1 + frequency[frequent])) + 1
+    return HashColumns(frequent.astype(np.int32), idf)
 
 
 def feature_rows(hashed: HashedRows, columns: HashColumns, numbers: Slots | None = None) -> sparse.csr_matrix:

@@ -40,9 +40,9 @@ class InputMatrix:
 
     def parts(self, rows: Ints) -> Iterator[tuple[sparse.csr_matrix, float]]:
         """Yield the features of some rows, those of an example adjacent, with the share of each block."""
-        some = self.rows.take(rows)
+        chosen = self.rows.take(rows)
         for make, share in zip(self.makers, self.shares, strict=True):
-            yield make(some), share
+            yield make(chosen), share
 
     def __getitem__(self, rows: Ints) -> sparse.csr_matrix:
         """Return the features of some rows, those of an example adjacent."""
@@ -118,9 +118,9 @@ class Scorer:
         met = np.zeros(features.shape[1], dtype=np.bool_)
         met[features.indices] = True
         place = np.where(met, np.cumsum(met, dtype=np.int32) - np.int32(1), np.int32(-1))
-        own = (features.data, place[features.indices], features.indptr)
+        columns = (features.data, place[features.indices], features.indptr)
         model.fit(
-            sparse.csr_matrix(own, shape=(features.shape[0], int(met.sum()))),
+            sparse.csr_matrix(columns, shape=(features.shape[0], int(met.sum()))),
             y,
             sample_weight=sample_weight,
             groups=groups,

@@ -87,8 +87,10 @@ def memory_for(batch_size: int, checkpoint: Path | None = None) -> Iterator[None
         advice = (
             f"try batch_size={batch_size // 2}" if batch_size > 1 else "use a smaller model or shorter texts"
         )
-        kept = f"; the run then resumes from the checkpoint in {checkpoint}" if checkpoint else ""
-        raise UsageError(f"Out of memory with batches of {batch_size:,} examples: {advice}{kept}.") from error
+        resumes = f"; the run then resumes from the checkpoint in {checkpoint}" if checkpoint else ""
+        raise UsageError(
+            f"Out of memory with batches of {batch_size:,} examples: {advice}{resumes}."
+        ) from error
 
 
 def gradient_saliency(

@@ -198,8 +198,8 @@ class ESIMReader(WordReader):
         of_second = _weights(alike, within[1]) @ second
         of_first = _weights(alike.transpose(1, 2), within[0]) @ first
         pooled = [
-            mean_and_highest(self.compose(self.compare(_compared(own, other)), n), inside)
-            for own, other, n, inside in zip(
+            mean_and_highest(self.compose(self.compare(_compared(states, attended)), n), inside)
+            for states, attended, n, inside in zip(
                 (first, second), (of_second, of_first), lengths, within, strict=True
             )
         ]
@@ -211,8 +211,8 @@ def _weights(alike: Tensor, within: Tensor) -> Tensor:
     return alike.masked_fill(~within.unsqueeze(1), -math.inf).softmax(dim=2)
 
 
-def _compared(own: Tensor, other: Tensor) -> Tensor:
-    return torch.cat([own, other, own - other, own * other], dim=2)
+def _compared(states: Tensor, attended: Tensor) -> Tensor:
+    return torch.cat([states, attended, states - attended, states * attended], dim=2)
 
 
 _INPUTS = ("attention_mask", "token_type_ids")

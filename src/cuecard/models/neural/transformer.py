@@ -128,9 +128,9 @@ def _with_ends(
     parts = [tokenizer(texts, add_special_tokens=False).encodings for texts in (premises, hypotheses)]
     joined, segments = [], []
     for premise, hypothesis in zip(*parts, strict=True):
-        kept = min(len(hypothesis), max(room - len(premise), room // 2))
-        hypothesis.truncate(kept)
-        premise.truncate(room - kept, direction="left")
+        n_last = min(len(hypothesis), max(room - len(premise), room // 2))
+        hypothesis.truncate(n_last)
+        premise.truncate(room - n_last, direction="left")
         pair = tokenizer.backend_tokenizer.post_process(premise, hypothesis)
         # Not from the pair's own `sequence_ids`: they are wrong for texts that were encoded one by one.
         texts = iter([PREMISE] * len(premise) + [HYPOTHESIS] * len(hypothesis))

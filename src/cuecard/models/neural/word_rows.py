@@ -71,9 +71,9 @@ def cut(tokens: Tokens, most_words: int, *, keep_end: bool) -> Tokens:
     lengths = np.minimum(tokens.lengths, most_words)
     place = np.arange(tokens.offsets[-1]) - np.repeat(tokens.offsets[:-1], tokens.lengths)
     first = tokens.lengths - lengths if keep_end else np.zeros_like(lengths)
-    kept = np.repeat(first, tokens.lengths) <= place
-    kept &= place < np.repeat(first + lengths, tokens.lengths)
-    return Tokens(tokens.ids[kept], np.concatenate([[0], np.cumsum(lengths)]), tokens.vocabulary)
+    inside = np.repeat(first, tokens.lengths) <= place
+    inside &= place < np.repeat(first + lengths, tokens.lengths)
+    return Tokens(tokens.ids[inside], np.concatenate([[0], np.cumsum(lengths)]), tokens.vocabulary)
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,11 +48,10 @@ class Bags:
 
     def part(self, chosen: Ints) -> Bags:
         """Return some of the examples, which count alike where none of them has a weight."""
-        own = self.examples
-        examples = own.take(chosen)
+        examples = self.examples.take(chosen)
         if not examples.example_weights.any():
             examples = replace(examples, weights=None)
-        return Bags(self.features[own.rows(chosen)], examples)
+        return Bags(self.features[self.examples.rows(chosen)], examples)
 
 
 @dataclass(frozen=True)
@@ -144,9 +143,9 @@ class Descent:
             return self._visited[generator.permutation(len(self._visited))]
         chances = (self._weights if self.settings.sampled else self._visits)[self.learned].astype(np.float64)
         if len(groups):  # every group that has weight as often as any other
-            own = groups[self.learned]
-            totals = np.bincount(own, weights=chances)[own]
-            chances = np.divide(chances, totals, out=np.zeros(len(own)), where=totals > 0)
+            group_of = groups[self.learned]
+            totals = np.bincount(group_of, weights=chances)[group_of]
+            chances = np.divide(chances, totals, out=np.zeros(len(group_of)), where=totals > 0)
         drawn = generator.choice(len(self.learned), size=len(self.learned), p=chances / chances.sum())
         return self.learned[drawn]
 
@@ -170,11 +169,16 @@ class Descent:
 
     def _learn(self, order: Ints, rate: float, decay: float) -> float:
         examples, (vectors, output, bias, *aside) = self.examples, self.now
-        common = (examples.gold, self._factors, order, rate, decay, vectors, output)
-        loops = self._objective.arguments(aside)
+        indptr, indices, values = self.bags.arrays
+        gold, factors, loops = examples.gold, self._factors, self._objective.arguments(aside)
         if examples.grouped:
-            return _native.learn_choices(*self.bags.arrays, examples.first_rows, *common, *loops)
-        return _native.learn_labels(*self.bags.arrays, *common, bias, *loops)
+            starts = examples.first_rows
+            return _native.learn_choices(
+                indptr, indices, values, starts, gold, factors, order, rate, decay, vectors, output, *loops
+            )
+        return _native.learn_labels(
+            indptr, indices, values, gold, factors, order, rate, decay, vectors, output, bias, *loops
+        )
 
     def _probabilities(self, bags: Bags) -> Floats:
         vectors, output, bias, *_ = self.now

@@ -63,9 +63,9 @@ class FastText(NGramModel):
         """Learn from every row of the job's data."""
         examples = training_examples(job.data, job.weights)
         check_objective(self.objective, self.name, get_args(Kind))
-        whole = Bags(self.features(self.learn_reading(job.data, job.condition)), examples)
+        training = Bags(self.features(self.learn_reading(job.data, job.condition)), examples)
         self.labels_ = examples.labels
-        judged, held = self._validation(job.validation, whole)
+        judged, held = self._validation(job.validation, training)
         learned = np.flatnonzero(~held)
         epochs = self.epochs or min(max(math.ceil(VISITS / len(learned)), FEWEST_EPOCHS), MOST_EPOCHS)
         state = None
@@ -80,8 +80,8 @@ class FastText(NGramModel):
             sampled=self.weighting == "sampler",
             seed=self.seed,
         )
-        run = Descent(whole, learned, settings, self.objective)
-        record = [whole] if job.dynamics else []
+        run = Descent(training, learned, settings, self.objective)
+        record = [training] if job.dynamics else []
         if record and job.validation is not None and judged is not None:
             record.append(judged)
         run.run(judged, record=record, held_out=held, state=state, watch=job.watch)
@@ -128,12 +128,12 @@ class FastText(NGramModel):
         """Take another last layer: weights are labels × dimensions."""
         self.output_, self.bias_ = weights.astype(np.float32), intercept.astype(np.float32)
 
-    def _validation(self, validation: Instances | None, whole: Bags) -> tuple[Bags | None, Bools]:
+    def _validation(self, validation: Instances | None, training: Bags) -> tuple[Bags | None, Bools]:
         """Return the validation examples, and which training examples are not learned from."""
-        n = len(whole.examples)
+        n = len(training.examples)
         if validation is None:
             held = held_out_examples(n, self.held_out, self.seed)
-            return (whole.part(np.flatnonzero(held)) if held.any() else None), held
+            return (training.part(np.flatnonzero(held)) if held.any() else None), held
         examples = self.validation_examples(validation)
         return Bags(self.features(self.read(validation)), examples), np.zeros(n, np.bool_)
 

@@ -178,13 +178,13 @@ def _ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
     gains, first = model.gains(), 0
     keys = word_keys(rows.encoded.vocabulary)
     for block, (name, (kind, _)) in zip(model.blocks(rows), model.feature_blocks().items(), strict=True):
-        own = gains[first : first + block.shape[1]]
+        block_gains = gains[first : first + block.shape[1]]
         first += block.shape[1]
         if not isinstance(kind, WordBlock):
             continue
         column = HashColumns(model.states_[name]["slots"], model.states_[name]["idf"]).numbers()
         values = block.data * np.einsum(
-            "ij,ij->i", own[block.indices], np.repeat(direction, np.diff(block.indptr), axis=0)
+            "ij,ij->i", block_gains[block.indices], np.repeat(direction, np.diff(block.indptr), axis=0)
         )
         entries = (block.indptr.astype(np.int64), block.indices.astype(np.int32), values)
         scratch, mask = np.zeros(block.shape[1]), (1 << BITS) - 1

@@ -127,15 +127,15 @@ class SpacyAnnotator:
     @cached_property
     def properties(self) -> frozenset[str]:
         """What this pipeline's pipes support, with what the word lists add."""
-        told = (
+        names = (
             frozenset()
             if self.lexical is None
             else self.lexical.properties - {"tense", "negation", "entities"}
         )
         pipes = _load(self.pipeline).pipe_names
         if "parser" in pipes:
-            told |= {"tense", "negation"}
-        return told | {"entities"} if "ner" in pipes else told
+            names |= {"tense", "negation"}
+        return names | {"entities"} if "ner" in pipes else names
 
     def annotate(self, texts: pl.Series, tokens: Tokens | None = None) -> Annotations:
         """Return the texts' properties; each distinct text is parsed once."""
