@@ -81,7 +81,6 @@ class Overview:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
     any_size: ClassVar[bool] = True
-    measured = staticmethod(overview_measures)
 
     shown_duplicates: int = 50
     weights: str | None = None

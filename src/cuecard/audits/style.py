@@ -197,7 +197,6 @@ class Style:
     tasks: ClassVar[frozenset[Task]] = frozenset({"preference"})
     view = staticmethod(style_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
-    measured = staticmethod(style_measures)
     parallel: ClassVar[bool] = True
 
     folds: int = 5

@@ -62,7 +62,6 @@ class AccuracyTest(Probe):
     title: ClassVar[str] = "Accuracy test"
     view = staticmethod(accuracy_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, WEAKNESS)
-    measured = staticmethod(accuracy_measures)
 
     alpha: float = 0.05
     draws: int = 500

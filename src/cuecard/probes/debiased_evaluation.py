@@ -153,7 +153,6 @@ class DebiasedEvaluation(Probe):
     view = staticmethod(debiased_evaluation_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
-    measured = staticmethod(evaluation_measures)
 
     test_weights: str | None = None
     folds: int = 100

@@ -129,7 +129,6 @@ class DistributionTest(Probe):
     title: ClassVar[str] = "Distribution test"
     view = staticmethod(distribution_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERRED,)
-    measured = staticmethod(distribution_measures)
 
     draws: int = 200
     min_per_label: int = 5

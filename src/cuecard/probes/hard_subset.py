@@ -63,7 +63,6 @@ class HardSubset(Probe):
     view = staticmethod(hard_subset_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SHARE, HARD, EASY, DIFFERENCE)
-    measured = staticmethod(hard_subset_measures)
 
     tokens: str | None = None
     min_examples: int = 5

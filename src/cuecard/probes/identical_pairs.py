@@ -318,7 +318,6 @@ class IdenticalPairTest(Probe):
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
     needs: ClassVar[frozenset[Need]] = frozenset({"identical_pairs"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (MATCHED, RISE)
-    measured = staticmethod(identical_pair_measures)
 
     match: str | None = None
     last: int = LAST_FREQUENCY

@@ -78,7 +78,6 @@ class AgreementOfModels(Probe):
     view = staticmethod(agreement_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SAME, KAPPA, BOTH_RIGHT)
-    measured = staticmethod(agreement_measures)
 
     normal: tuple[str, ...] = ()
 
@@ -176,7 +175,6 @@ class PairedComparison(Probe):
     title: ClassVar[str] = "Paired comparison"
     view = staticmethod(paired_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
-    measured = staticmethod(paired_measures)
 
     draws: int = 2000
     alpha: float = 0.05

@@ -243,7 +243,6 @@ class NetScores(Probe):
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice", "preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (AS_IT_STANDS, UNSOLVED, NEUTRAL, BEYOND, SUSPECT)
-    measured = staticmethod(net_measures)
 
     tokens: str | None = None
     alpha: float = 0.05

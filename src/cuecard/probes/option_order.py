@@ -137,7 +137,6 @@ class OptionOrderTest(Probe):
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERENCE, P_VALUE)
-    measured = staticmethod(option_order_measures)
 
     alpha: float = 0.05
 

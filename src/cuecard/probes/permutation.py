@@ -117,7 +117,6 @@ class PermutationTest(Probe):
     title: ClassVar[str] = "Permutation test"
     view = staticmethod(permutation_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE, EXACT)
-    measured = staticmethod(permutation_measures)
 
     per_label: int = 50
     stratify: Literal["label"] | None = None

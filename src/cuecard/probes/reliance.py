@@ -181,7 +181,6 @@ class Reliance(Probe):
     title: ClassVar[str] = "Cues and reliance"
     view = staticmethod(reliance_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = (CUES, RELIES, SIGNS)
-    measured = staticmethod(reliance_measures)
 
     alpha: float = 0.05
     draws: int = 200

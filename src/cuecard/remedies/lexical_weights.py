@@ -108,7 +108,6 @@ class LexicalWeights:
     view = staticmethod(lexical_weights_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"
-    measured = staticmethod(lexical_measures)
     follows: ClassVar[str] = FOLLOWED
     options_like = staticmethod(options_like_cues)
 

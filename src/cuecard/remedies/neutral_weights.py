@@ -67,7 +67,6 @@ class NeutralWeights:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"
-    measured = staticmethod(neutral_measures)
 
     folds: int = 100
     trees: int = 1000

@@ -78,20 +78,20 @@ def cluster_measures(summary: Summary) -> list[Measure]:
     return [
         PECO.of(NAME, summary["peco_exact_l2"], chance=summary["null_mean"], n=n),
         EXCESS.of(NAME, summary["excess"], **ends, chance=0.0, n=n),
-        *_information(summary, n),
+        INFORMATION.of(
+            NAME,
+            summary["information"],
+            low=summary["information_low"],
+            high=summary["information_high"],
+            chance=0.0,
+            n=n,
+        ),
         P_VALUE.of(NAME, math.log10(summary["p_value"]), n=n),
         RELEASED.of(NAME, summary["peco_released_l2"], n=n),
         LEANING.of(NAME, summary["leaning_share"], n=n),
         SIGNIFICANT.of(NAME, summary["significant_clusters"], n=n),
         LARGEST.of(NAME, summary["largest_cluster"], n=n),
     ]
-
-
-def _information(summary: Summary, n: int) -> list[Measure]:
-    if "information" not in summary:  # a card of an earlier version
-        return []
-    ends = {end: summary[f"information_{end}"] for end in ("low", "high")}
-    return [INFORMATION.of(NAME, summary["information"], **ends, chance=0.0, n=n)]
 
 
 #: With fewer distinct texts there is nothing to cluster.
@@ -131,7 +131,6 @@ class Clusters:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     view = staticmethod(cluster_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
-    measured = staticmethod(cluster_measures)
 
     embed: str = "tfidf"
     k: int | None = None

@@ -90,7 +90,6 @@ class Cues:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
     any_size: ClassVar[bool] = True
-    measured = staticmethod(cue_measures)
 
     features: tuple[str | Family, ...] | None = None
     regex: tuple[tuple[str, str], ...] = ()

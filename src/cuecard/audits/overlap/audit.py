@@ -51,7 +51,6 @@ class Overlap:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"corpus"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (SHARE, WHOLE, ANSWERS)
-    measured = staticmethod(overlap_measures)
 
     n: int = 13
     shortest: int = 5

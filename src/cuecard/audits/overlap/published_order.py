@@ -56,7 +56,6 @@ class PublishedOrder:
     needs: ClassVar[frozenset[Need]] = frozenset({"orders"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (RANK, P_VALUE)
     about: ClassVar[About] = "models"
-    measured = staticmethod(order_measures)
 
     alpha: float = 0.05
 

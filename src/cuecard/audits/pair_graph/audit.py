@@ -105,7 +105,6 @@ class PairGraphAudit:
     view = staticmethod(pair_graph_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
-    measured = staticmethod(pair_graph_measures)
 
     forest: ForestName = "fast"
     advanced: bool | None = None

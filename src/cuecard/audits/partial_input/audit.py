@@ -103,7 +103,6 @@ class PartialInput:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
-    measured = staticmethod(partial_measures)
 
     tokens: str | None = None
     ngrams: int = 2

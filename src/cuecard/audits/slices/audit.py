@@ -178,7 +178,6 @@ class Slices:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
     any_size: ClassVar[bool] = True
-    measured = staticmethod(slice_measures)
 
     learned: bool = True
     fewest: int = 20

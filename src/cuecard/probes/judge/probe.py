@@ -230,7 +230,6 @@ class JudgeTest(Probe):
     tasks: ClassVar[frozenset[Task]] = frozenset({"preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
-    measured = staticmethod(judge_measures)
 
     alpha: float = 0.05
 

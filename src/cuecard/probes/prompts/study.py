@@ -212,7 +212,6 @@ class PromptStudy(Probe):
     view = staticmethod(prompts_view)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "prompts", "cues"})
     measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, UNANSWERED_SHARE)
-    measured = staticmethod(prompt_measures)
 
     alpha: float = 0.05
     draws: int = 200
