@@ -248,11 +248,11 @@ def test_redundancy_under_whole_weights_is_that_of_repeated_rows():
     codes, times = rng.integers(0, 2, 200).astype(np.int32), rng.integers(1, 4, 200)
     cues = pl.DataFrame({"family": ["word"] * 3, "feature": ["a", "b", "c"], "label": ["no", "no", "yes"]})
     ours = redundancy_table(
-        cues, CueRows.of(sparse.csc_matrix(presence)), ("no", "yes"), codes, times.astype(float)
+        cues, CueRows.of([sparse.csc_matrix(presence)], 3), ("no", "yes"), codes, times.astype(float)
     )
     copies = np.repeat(np.arange(200), times)
     theirs = redundancy_table(
-        cues, CueRows.of(sparse.csc_matrix(presence[copies])), ("no", "yes"), codes[copies]
+        cues, CueRows.of([sparse.csc_matrix(presence[copies])], 3), ("no", "yes"), codes[copies]
     )
     assert ours["group"].to_list() == theirs["group"].to_list()
     for column in ("jaccard", "contained", "share_with", "base_with", "share_without", "base_without"):

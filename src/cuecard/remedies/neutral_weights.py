@@ -98,7 +98,8 @@ class NeutralWeights:
         for name, weighting in splits.items():
             all_weights[_rows_of(data, None if self.pool else name)] = weighting.weights
         effective = effective_sample_size(all_weights)
-        leak_trial = trial(data, forest="fast", folds=5, seed=self.seed)
+        # Weights balance what frequencies say of any pair, also of another one with the same sentence.
+        leak_trial = trial(data, forest="fast", folds=5, seed=self.seed, connected=False)
         credits = leak_trial.credits(features)
         weights = all_weights[leak_trial.scored]
         labels = data.label_codes[leak_trial.scored]

@@ -160,7 +160,8 @@ class PairGraphAudit:
             },
             "left_out": left_out,
             "n": scores["leakage"].n,
-            "evaluated": "test" if data.test is not None else f"{self.folds}-fold",
+            "evaluated": "test" if data.test is not None else f"{leak_trial.folds}-fold",
+            "folds": _folds(leak_trial),
             "forest": {"name": leak_trial.forest, "trees": leak_trial.trees, "depth": leak_trial.depth},
             "graph": graph,
             "parts": parts,
@@ -207,6 +208,16 @@ class PairGraphAudit:
             )
             outcomes[name] = outcome(leak_trial, table, distinct=False)
         return left_out
+
+
+def _folds(trial: Trial) -> Summary | None:
+    """Return what stays in one fold, without a test split."""
+    together = trial.kept_together
+    if together is None:
+        return None
+    return {
+        "grouping": together.grouping, "largest_group": together.largest_group, "note": together.note,
+    }  # fmt: skip
 
 
 def _has_two_premises(data: Instances) -> bool:

@@ -14,7 +14,7 @@ from cuecard.audits.pair_graph.cells import DOUBT, Cells, ScoredChoices
 from cuecard.audits.pair_graph.scores import ABLATIONS, Score, Trial
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
-from cuecard.stats.arrays import Array, Floats
+from cuecard.stats.arrays import Array, Floats, Ints
 from cuecard.stats.counted_forest import Points
 from cuecard.stats.scores.auc import Auc, choice_auc_in_parts, label_auc
 from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
@@ -84,11 +84,8 @@ def _of_cells(trial: Trial, cells: Cells, used: Sequence[int] | None = None) -> 
     if data.grouped:
         scored, tested = (ScoredChoices(data, partial(cells.right, table)) for table in (crossed, chained))
         return _of_choices(trial, scored, tested)
-    units = [data.units(scope) for scope in SCOPES]
-    tests = counted_score_tests(_cautious(chained), cells.counts, cells.cell, units)
-    auc = counted_label_auc(
-        crossed, cells.counts, cells.cell, data.units("hypothesis"), inflation=_inflation(trial)
-    )
+    tests = counted_score_tests(_cautious(chained), cells.counts, cells.cell, _units(trial))
+    auc = counted_label_auc(crossed, cells.counts, cells.cell, _units(trial)[0], inflation=_inflation(trial))
     return ForestOutcome(cells.marks(crossed, trial.space), max(tests, key=lambda test: test.log_p), auc)
 
 
@@ -98,11 +95,19 @@ def _of_choices(trial: Trial, scored: ScoredChoices, tested: ScoredChoices) -> F
     def of_examples(choices: ScoredChoices) -> Summary:
         first = choices.first_rows
         weights = None if trial.weights is None else trial.weights[first]
-        return {"units": trial.data.units("choices")[first], "weights": weights}
+        if trial.groups is None:
+            return {"units": trial.data.units("choices")[first], "weights": weights}
+        return {"units": trial.groups[trial.data.example_codes[first]], "weights": weights}
 
     test = choice_score_test_in_parts(tested.shares, **of_examples(tested))
     auc = choice_auc_in_parts(scored.shares(), **of_examples(scored), inflation=_inflation(trial))
     return ForestOutcome(trial.space.stored(scored.credits), test, auc)
+
+
+def _units(trial: Trial) -> list[Ints]:
+    """Return what is one observation for tests and intervals: what stays in one fold, and copies of either sentence."""
+    copies = [trial.data.units(scope) for scope in SCOPES]
+    return copies if trial.groups is None else [trial.groups, *copies]
 
 
 def _cautious(probabilities: Floats) -> Floats:
@@ -118,14 +123,14 @@ def _inflation(trial: Trial) -> float:
 
 
 def _test(trial: Trial, probabilities: Floats) -> ScoreTest:
-    """Return the test with copies of either sentence as units, whichever leaves more to chance."""
+    """Return the test with connected examples or copies of either sentence as units: what leaves most to chance."""
     rows = np.flatnonzero(~np.isnan(probabilities[:, 0]))
     data, weights = trial.data, None if trial.weights is None else trial.weights[rows]
     labels, fold = data.label_codes[rows], trial.fold[rows]
     cautious = _cautious(probabilities[rows])
     tests = [
-        score_test(cautious, labels, strata=fold, units=data.units(scope)[rows], weights=weights)
-        for scope in SCOPES
+        score_test(cautious, labels, strata=fold, units=units[rows], weights=weights)
+        for units in _units(trial)
     ]
     return max(tests, key=lambda test: test.log_p)
 
@@ -138,7 +143,7 @@ def _auc(trial: Trial, probabilities: Floats, inflation: float) -> Auc:
         probabilities[rows],
         data.label_codes[rows],
         strata=trial.fold[rows],
-        units=data.units("hypothesis")[rows],
+        units=_units(trial)[0][rows],
         weights=weights,
         inflation=inflation,
     )

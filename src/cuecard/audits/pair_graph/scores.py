@@ -12,18 +12,19 @@ import polars as pl
 
 from cuecard.audits.pair_graph.cells import Cells, Forest, ScoredChoices, counted_cells
 from cuecard.audits.partial_input.cross_fit import doubling
+from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
 from cuecard.data import Instances
 from cuecard.data.space import Space
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
-from cuecard.stats.arrays import Array, Bools, Codes, Floats
+from cuecard.stats.arrays import Array, Bools, Codes, Floats, Ints, counted
 from cuecard.stats.counted_forest import (
     Points,
     cross_fitted,
     distinct_points,
     forest_probabilities,
-    small_fold_numbers,
 )
+from cuecard.stats.scores.cross_fit_intervals import effective_units
 from cuecard.stats.units.codes import counts_of_codes
 from cuecard.stats.weighted import weighted_share
 
@@ -73,8 +74,9 @@ class Trial:
     """What is fitted on what: the round that scores every row, by a forest on the others, and how answers are marked.
 
     With a test split there is one round, number 0: train and dev, number 1, against test. Without, the examples are cut
-    into folds and each is scored by a forest on the others. `weights`, one per row, count where a forest is fitted and
-    where it is scored.
+    into folds and each is scored by a forest on the others. Examples that are connected by sentences stay in one fold:
+    where a sentence has a frequency of its own, its pairs in other folds would give their labels away. `weights`, one
+    per row, count where a forest is fitted and where it is scored.
     """
 
     data: Instances
@@ -85,6 +87,8 @@ class Trial:
     forest: str
     seed: int
     weights: Floats | None = None
+    #: What stays in one fold, without a test split.
+    kept_together: Folds | None = None
 
     @property
     def space(self) -> Space:
@@ -244,9 +248,18 @@ class Trial:
         likely = probabilities[self.scored].argmax(axis=1)
         return np.asarray(likely == self.data.label_codes[self.scored], dtype=np.float64)
 
+    @property
+    def groups(self) -> Ints | None:
+        """The group of every example that stays in one fold; None where each stands alone, or is scored as test."""
+        if self.kept_together is None or self.kept_together.grouping == "example":
+            return None
+        return self.kept_together.groups
+
     def effective_n(self, credits: Array) -> float:
-        """Return how many examples that count the same have the error of the credits' mean."""
+        """Return how many independent examples that count the same have the error of the credits' mean."""
         weights = self.example_weights
+        if self.groups is not None:
+            return effective_units(credits, self.groups, weights)
         return len(credits) if weights is None else weighted_share(credits, weights).effective_n
 
     def score(self, credits: Array) -> Score:
@@ -272,14 +285,25 @@ def trial(
     folds: int,
     seed: int,
     weights: Floats | None = None,
+    connected: bool = True,
 ) -> Trial:
-    """Return the trial that a dataset allows, with the forest of that name."""
+    """Return the trial that a dataset allows, with the forest of that name.
+
+    Without a test split, examples that are `connected` by sentences stay in one fold.
+    """
     number: Codes
+    together = None
     if data.test is not None:
         folds, number = 1, (data.table["split"].cast(pl.String) != "test").to_numpy().astype(np.uint8)
     else:
-        number = small_fold_numbers(data.n_examples, folds, seed=seed)
-        number = number[data.example_codes] if data.grouped else number
+        strata = np.broadcast_to(np.int64(0), data.n_examples) if data.grouped else data.label_codes
+        grouping: Grouping = "sentence" if connected else "example"
+        together = make_folds(data, strata, folds=folds, grouping=grouping, seed=seed)
+        used = np.flatnonzero(counted(together.fold))
+        folds, place = len(used), np.zeros(int(used[-1]) + 1, dtype=np.uint8 if folds < 256 else np.uint32)
+        place[used] = np.arange(folds)
+        number = data.space.computed(place.dtype, data.n_examples, lambda some: place[together.fold[some]])
+        number = data.space.gathered(number, data.example_codes) if data.grouped else number
     if forest == "paper":
         rows = max((int((number != fold).sum()) for fold in range(folds)), default=0)
         forest = "paper-small" if rows <= SMALL_ROWS else "paper-large"
@@ -287,7 +311,7 @@ def trial(
     if name not in FORESTS:
         raise unknown_name("forest", name, list(FOREST_NAMES))
     trees, depth = FORESTS[name]
-    return Trial(data, number, folds, trees, depth, name, seed, weights)
+    return Trial(data, number, folds, trees, depth, name, seed, weights, together)
 
 
 def standardised(features: npt.ArrayLike) -> Floats:

@@ -31,11 +31,12 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The fold of every example, and what was kept together to make them."""
+    """The fold of every example, and what was kept together to make them: the number of its group."""
 
     fold: npt.NDArray[np.int16]
     grouping: Grouping
     largest_group: float
+    groups: Ints
     note: str = ""
 
     @property
@@ -114,7 +115,7 @@ def make_folds(
             groups = example_groups(data, grouping)
             largest = _largest_share(groups)
     fold = assign(groups, strata, folds=folds, seed=seed, space=data.space)
-    grouped = Folds(fold, grouping, largest, note)
+    grouped = Folds(fold, grouping, largest, groups, note)
     if grouped.count < 2:
         raise Skip(
             f"needs at least two groups of training examples with a different {grouping} for cross-validation; all "

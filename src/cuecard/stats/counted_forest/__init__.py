@@ -5,7 +5,6 @@ from cuecard.stats.counted_forest.cross_fit import (
     fold_numbers,
     in_threads,
     on_counts,
-    small_fold_numbers,
 )
 from cuecard.stats.counted_forest.points import Points, distinct_points, points_in_parts
 from cuecard.stats.counted_forest.row_forest import forest_probabilities
@@ -19,5 +18,4 @@ __all__ = [
     "in_threads",
     "on_counts",
     "points_in_parts",
-    "small_fold_numbers",
 ]
