@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard._compiled import njit
 from cuecard.data.sentences import utf8
+from cuecard.stats import _native
 from cuecard.stats.arrays import chunks
 
 Hashes = npt.NDArray[np.uint64]
@@ -60,7 +60,7 @@ def text_hashes(texts: pl.Series) -> Hashes:
     hashes: Hashes = np.empty(len(texts), dtype=np.uint64)
     for rows in chunks(len(texts), HASHED):
         some = texts.slice(rows.start, rows.stop - rows.start)
-        hashes[rows] = _byte_hashes(*utf8(some))
+        hashes[rows] = _native.byte_hashes(*utf8(some))
         if some.null_count():
             hashes[rows][some.is_null().to_numpy()] = ~_START
     return hashes
@@ -113,17 +113,3 @@ def mixed(values: Hashes) -> Hashes:
     values = (values ^ (values >> _S30)) * _MIX_A
     values = (values ^ (values >> _S27)) * _MIX_B
     return np.asarray(values ^ (values >> _S31))
-
-
-@njit(cache=True, nogil=True)
-def _byte_hashes(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> Hashes:
-    n = len(offsets) - 1
-    hashes = np.empty(n, dtype=np.uint64)
-    for row in range(n):
-        value = _START
-        for i in range(offsets[row], offsets[row + 1]):
-            value = (value ^ np.uint64(data[i])) * _PRIME
-        value = (value ^ (value >> _S30)) * _MIX_A
-        value = (value ^ (value >> _S27)) * _MIX_B
-        hashes[row] = value ^ (value >> _S31)
-    return hashes

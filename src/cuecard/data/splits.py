@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard._compiled import njit
 from cuecard.data.fingerprint import Hashes, mixed, told_apart
 from cuecard.data.instances import Instances
 from cuecard.data.row_numbers import row_table, side_keys
 from cuecard.data.space import MEMORY, Space
-from cuecard.data.units._kernels import leader_of
-from cuecard.data.units.buckets import Buckets, bucket_bits, first_places
+from cuecard.data.units.buckets import Buckets, bucket_bits
 from cuecard.errors import UsageError
+from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Ints, chunks
 
 Array = npt.NDArray[Any]
@@ -51,13 +50,19 @@ def join_sentences(data: Instances, sides: Sequence[TextSide], leader: Ints, spa
 
 def join_units(units: Ints, blank: Bools | None, examples: Ints, leader: Ints) -> None:
     """Join examples whose rows share a unit; rows that are blank join nothing."""
-    first = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int32 if len(leader) < 1 << 31 else np.int64)
-    _join_units(units, np.zeros(0, dtype=np.bool_) if blank is None else blank, examples, first, leader)
+    first = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int64)
+    for rows in chunks(len(units)):
+        unit, example = units[rows], examples[rows]
+        if blank is not None:
+            unit, example = unit[~blank[rows]], example[~blank[rows]]
+        new = first[unit] < 0
+        first[unit[new][::-1]] = example[new][::-1]  # of equal places, the last one written stays
+        _native.join_pairs(example, first[unit], leader)
 
 
 def number_groups(leader: Ints) -> None:
     """Replace the leader of every example by the number of its group, 0, 1, 2, … in order of first occurrence."""
-    _number(leader)
+    _native.number_units(leader)
 
 
 def _sentences(data: Instances, sides: Sequence[TextSide]) -> Iterator[tuple[Hashes, Ints]]:
@@ -74,45 +79,9 @@ def _at_once(parts: Iterator[tuple[Hashes, Ints]]) -> Iterator[tuple[Hashes, Int
         yield np.concatenate([keys for keys, _ in pairs]), np.concatenate([rows for _, rows in pairs])
 
 
-@njit(cache=True, nogil=True)
-def _join(leader: Array, one: int, two: int) -> None:
-    first, second = leader_of(leader, one), leader_of(leader, two)
-    leader[max(first, second)] = min(first, second)
-
-
-@njit(cache=True, nogil=True)
-def _join_equal(keys: Array, examples: Array, leader: Array) -> None:
+def _join_equal(keys: Hashes, examples: Ints, leader: Ints) -> None:
     """Join the examples of equal keys."""
-    first = first_places(keys)
-    for i in range(len(keys)):
-        if first[i] != i:
-            _join(leader, examples[i], examples[first[i]])
-
-
-@njit(cache=True, nogil=True)
-def _join_units(units: Array, blank: Array, examples: Array, first: Array, leader: Array) -> None:
-    """Join the examples of equal units; `blank` is empty where no row is."""
-    for row in range(len(units)):
-        if len(blank) and blank[row]:
-            continue
-        unit = units[row]
-        if first[unit] < 0:
-            first[unit] = examples[row]
-        else:
-            _join(leader, examples[row], first[unit])
-
-
-@njit(cache=True, nogil=True)
-def _number(leader: Array) -> None:
-    for i in range(len(leader)):
-        leader[i] = leader_of(leader, i)
-    used = 0
-    for i in range(len(leader)):
-        if leader[i] == i:
-            leader[i] = used
-            used += 1
-        else:
-            leader[i] = leader[leader[i]]
+    _native.join_pairs(examples, examples[_native.first_places(keys)], leader)
 
 
 #: A share that misses the wanted one by more than this gets a note.

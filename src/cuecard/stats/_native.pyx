@@ -8,8 +8,8 @@ import numpy as np
 
 from libc.math cimport INFINITY, NAN, exp, expf, expm1, fabs, floor, isinf, isnan, lgamma, log, log1p, sqrt
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memmove, memset
 
 cdef extern from *:
     """
@@ -61,3 +61,4 @@ include "native/linear.pxi"
 include "native/ngram_model.pxi"
 include "native/graph.pxi"
 include "native/map.pxi"
+include "native/copies.pxi"

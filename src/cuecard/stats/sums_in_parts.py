@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from cuecard._compiled import njit
-from cuecard.stats.arrays import CHUNK, Floats
+from cuecard.stats.arrays import CHUNK, Floats, chunks
 
 
 def sum_of_column(values: Floats, index: npt.NDArray[Any]) -> float:
@@ -28,10 +28,9 @@ def sum_of_column(values: Floats, index: npt.NDArray[Any]) -> float:
     return sum_of_column(values, index[:half]) + sum_of_column(values, index[half:])
 
 
-@njit(cache=True, nogil=True)
 def sum_of_rows(values: Floats, index: npt.NDArray[Any]) -> float:
     """Return the sum of `values[index]` one after the other, as numpy adds up the rows of a table."""
     total = 0.0
-    for i in range(len(index)):
-        total += values[index[i]]
+    for rows in chunks(len(index)):
+        total = float(np.cumsum(np.concatenate([[total], values[index[rows]]]))[-1])
     return total

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-from cuecard._compiled import njit
 from cuecard.analysis import Summary
 from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
@@ -134,19 +133,9 @@ def blank_guesses(n: int, options: int | Ints, space: Space, *, probability: boo
     )
 
 
-@njit(cache=True, nogil=True)
-def _any_repeats(codes: Ints, least: int, most: int) -> bool:
-    seen = np.zeros(most - least + 1, dtype=np.bool_)
-    for code in codes:
-        if seen[code - least]:
-            return True
-        seen[code - least] = True
-    return False
-
-
 def _repeats(codes: Ints) -> bool:
-    """Return whether a code occurs twice; codes are small numbers, so that marking is quicker than sorting."""
-    return len(codes) > 0 and bool(_any_repeats(codes, int(codes.min()), int(codes.max())))
+    """Return whether a code occurs twice; codes are small numbers, so that counting is quicker than sorting."""
+    return len(codes) > 0 and bool(np.bincount(codes - codes.min()).max() > 1)
 
 
 def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | None = None) -> Guesses:
@@ -157,27 +146,15 @@ def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | N
     return Guesses(score, named, options=sizes, answer=answer, probability=right, table=table)
 
 
-@njit(cache=True, nogil=True)
 def _highest(margins: Floats, gold: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints]:
     """Return what a hit counts, how many rows are named, and the place of the first of them, for every example."""
-    n = len(sizes)
-    score, named, answer = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    start = 0
-    for i in range(n):
-        end = start + sizes[i]
-        best = margins[start]
-        for row in range(start + 1, end):
-            best = max(best, margins[row])
-        least, times, first = best - TIE, 0, 0
-        for row in range(end - 1, start - 1, -1):
-            if margins[row] >= least:
-                times += 1
-                first = row - start
-        named[i], answer[i] = times, first
-        if margins[start + gold[i]] >= least:
-            score[i] = 1 / times
-        start = end
-    return score, named, answer
+    if not len(sizes):
+        return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    named = margins >= np.repeat(np.maximum.reduceat(margins, starts) - TIE, sizes)
+    ties = np.add.reduceat(named, starts, dtype=np.int64)
+    first = np.minimum.reduceat(np.where(named, np.arange(len(margins)), len(margins)), starts) - starts
+    return np.where(named[starts + gold], 1 / ties, 0.0), ties, first
 
 
 def _padded(values: Floats, sizes: Ints) -> Floats:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard._compiled import njit
 from cuecard.data.reading.formats import guarded
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
@@ -23,8 +22,8 @@ from cuecard.errors import InputError
 #: Levels that a value of a row may have; no dataset is known to need more than ten.
 DEEPEST = 64
 _CHUNK = 1 << 20
-#: Characters that are counted at a time.
-_WIDTH = 64
+#: Characters whose marks are counted at a time.
+_CHUNK_OF_MARKS = 1 << 15
 _OPENS, _CLOSES, _LINE, _OBJECT = 0x5B, 0x5D, 0x0A, 0x7B
 _SPACE, _QUOTE, _COLON, _BACKSLASH = 0x20, 0x22, 0x3A, 0x5C
 
@@ -67,45 +66,25 @@ def json_marks(data: bytes) -> JsonMarks:
     return JsonMarks(*_count_marks(np.frombuffer(data, dtype=np.uint8)))
 
 
-@njit(cache=True, nogil=True)
 def _count_marks(chars: npt.NDArray[np.uint8]) -> tuple[int, int, int]:
-    """Return the fields of `JsonMarks`; without branches, so that the processor looks at many characters at a time."""
-    n = len(chars)
+    """Return the fields of `JsonMarks`; chunk by chunk, so that masks stay in the processor's cache."""
     keys = spaced = opened = begins = 0
-    of_keys, of_spaced = np.zeros(_WIDTH, np.uint8), np.zeros(_WIDTH, np.uint8)
-    of_opened, of_begins = np.zeros(_WIDTH, np.uint8), np.zeros(_WIDTH, np.uint8)
-    # Blocks are counted in bytes, one for every place of a block, so that a register holds as many counts as it does
-    # characters; a byte counts to 255.
-    first = 1
-    while first + _WIDTH < n - 2:
-        blocks = min(255, (n - 3 - first) // _WIDTH)
-        of_keys[:], of_spaced[:], of_opened[:], of_begins[:] = 0, 0, 0, 0
-        for _ in range(blocks):
-            before, here = chars[first - 1 : first - 1 + _WIDTH], chars[first : first + _WIDTH]
-            after, next_after = chars[first + 1 : first + 1 + _WIDTH], chars[first + 2 : first + 2 + _WIDTH]
-            for i in range(_WIDTH):
-                quote = here[i] == _QUOTE
-                of_keys[i] += quote & (after[i] == _COLON) & (before[i] != _BACKSLASH)
-                of_spaced[i] += quote & (after[i] == _SPACE) & (next_after[i] == _COLON)
-                # "[" and "{" differ in one bit.
-                of_opened[i] += (here[i] & 0xDF) == _OPENS
-                of_begins[i] += (here[i] == _OBJECT) & (before[i] == _LINE)
-            first += _WIDTH
-        keys += of_keys.sum()
-        spaced += of_spaced.sum()
-        opened += of_opened.sum()
-        begins += of_begins.sum()
-    for i in range(first, n - 2):
-        quote = chars[i] == _QUOTE
-        keys += quote & (chars[i + 1] == _COLON) & (chars[i - 1] != _BACKSLASH)
-        spaced += quote & (chars[i + 1] == _SPACE) & (chars[i + 2] == _COLON)
-        opened += (chars[i] & 0xDF) == _OPENS
-        begins += (chars[i] == _OBJECT) & (chars[i - 1] == _LINE)
-    for i in range(max(n - 2, 1), n):
-        opened += (chars[i] & 0xDF) == _OPENS
-        begins += (chars[i] == _OBJECT) & (chars[i - 1] == _LINE)
-    if n and chars[0] == _OPENS:
-        opened += 1
+    padded = 2  # characters that a mark of two or three reaches beyond its first
+    for start in range(0, len(chars), _CHUNK_OF_MARKS):
+        before = chars[start - 1] if start else 0
+        here = chars[start : start + _CHUNK_OF_MARKS]
+        ahead = np.zeros(len(here) + padded, dtype=np.uint8)
+        known = chars[start + 1 : start + 1 + len(ahead)]
+        ahead[: len(known)] = known
+        after, next_after = ahead[: len(here)], ahead[1 : len(here) + 1]
+        previous = np.concatenate([np.array([before], dtype=np.uint8), here[:-1]])
+        quote = here == _QUOTE
+        keys += np.count_nonzero(quote & (after == _COLON) & (previous != _BACKSLASH))
+        spaced += np.count_nonzero(quote & (after == _SPACE) & (next_after == _COLON))
+        opened += np.count_nonzero((here & 0xDF) == _OPENS)  # "[" and "{" differ in one bit
+        begins += np.count_nonzero((here == _OBJECT) & (previous == _LINE))
+    if len(chars) and chars[0] == _OBJECT:
+        begins += 1
     return keys, spaced, opened - begins
 
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard._compiled import njit
-from cuecard._prefetch import prefetch
-from cuecard.data.units import _kernels
+from cuecard.stats import _native
 from cuecard.stats.arrays import Ints
 
 Array = npt.NDArray[Any]
@@ -21,10 +19,6 @@ Hashes = npt.NDArray[np.uint64]
 RECORDS = 1 << 21
 #: The most files: each takes a few of the records that are added at a time.
 MOST_BITS = 12
-
-#: Keys that are looked up this many places ahead are fetched.
-AHEAD = 16
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 _ROW = np.dtype([("key", np.uint64), ("row", np.int64)])
 
@@ -52,8 +46,7 @@ def repeated(numbers: Hashes, bits: int) -> Ints:
     numbers = np.ascontiguousarray(numbers)
     # The first bits are those of all numbers here, and tell nothing apart.
     apart = numbers << np.uint64(bits) | numbers >> np.uint64(64 - bits) if bits else numbers
-    places: Ints = _kernels.repeated(apart)
-    return places
+    return _native.repeated(apart)
 
 
 class Buckets:
@@ -86,8 +79,7 @@ class Buckets:
 
     def order(self, numbers: Hashes) -> Ints:
         """Return the order of rising numbers of one file, equal ones as they stand."""
-        order: Ints = _kernels.rising_order(np.ascontiguousarray(numbers) << np.uint64(self.bits))
-        return order
+        return _native.rising_order(np.ascontiguousarray(numbers) << np.uint64(self.bits))
 
     def _place(self, bucket: int) -> Path:
         return self._folder / f"{bucket:04d}"
@@ -100,8 +92,8 @@ def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path | None =
     """
     if folder is None or not bucket_bits(len(numbers)):
         every = [np.empty(0, np.uint64), *keys]
-        _write_first_rows(np.concatenate(every), np.arange(len(numbers)), numbers)
-        _number(numbers)
+        numbers[:] = _native.first_places(np.concatenate(every))
+        _native.number_units(numbers)
         return
     buckets = Buckets(folder / "numbering", _ROW, len(numbers))
     start = 0
@@ -111,46 +103,6 @@ def number_in_order(keys: Iterable[Hashes], numbers: Ints, folder: Path | None =
         buckets.add(part, records)
         start += len(part)
     for records in buckets:
-        _write_first_rows(*(np.ascontiguousarray(records[name]) for name in ("key", "row")), numbers)
-    _number(numbers)
-
-
-@njit(cache=True, nogil=True)
-def first_places(keys: Array) -> Array:
-    """Return for every key the place of the first one that equals it."""
-    first_bits = 1
-    while 1 << first_bits < 2 * len(keys):
-        first_bits += 1
-    shift, last = np.uint64(64 - first_bits), (1 << first_bits) - 1
-    places = np.full(1 << first_bits, -1, dtype=np.int64)  # by key: where it is first
-    first = np.empty(len(keys), dtype=np.int64)
-    for i in range(len(keys)):
-        if i + AHEAD < len(keys):
-            prefetch(places, np.int64((keys[i + AHEAD] * _GOLDEN) >> shift))
-        place = np.int64((keys[i] * _GOLDEN) >> shift)
-        while places[place] >= 0 and keys[places[place]] != keys[i]:
-            place = (place + 1) & last
-        if places[place] < 0:
-            places[place] = i
-        first[i] = places[place]
-    return first
-
-
-@njit(cache=True, nogil=True)
-def _write_first_rows(keys: Array, rows: Array, numbers: Array) -> None:
-    """Write the first row that has the key of each row, at the place of that row; rows rise."""
-    first = first_places(keys)
-    for i in range(len(keys)):
-        numbers[rows[i]] = rows[first[i]]
-
-
-@njit(cache=True, nogil=True)
-def _number(first: Array) -> None:
-    """Replace the first row of every row's key by the number of that key; in place."""
-    used = 0
-    for row in range(len(first)):
-        if first[row] == row:
-            first[row] = used
-            used += 1
-        else:
-            first[row] = first[first[row]]
+        rows = records["row"]
+        numbers[rows] = rows[_native.first_places(np.ascontiguousarray(records["key"]))]
+    _native.number_units(numbers)

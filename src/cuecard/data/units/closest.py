@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard._compiled import njit
-from cuecard.data.units import _folding, _kernels
 from cuecard.data.units.copies import FoldedTexts, band_keys, distinct, in_order, long_texts
+from cuecard.stats import _native
 from cuecard.stats.arrays import Ints
 
 Array = npt.NDArray[Any]
@@ -75,7 +74,7 @@ def nearest_texts(words: Array, starts: Ints, rows: Ints, units: Ints) -> Ints:
     These are distinct texts of whole units, by rising hash.
     """
     long, bits = long_texts(words, starts, rows)
-    sets, bounds = _kernels.word_sets(words, starts, rows[long], np.ones(len(long), dtype=np.bool_))
+    sets, bounds = _native.word_sets(words, starts, rows[long], np.ones(len(long), dtype=np.bool_))
     unit = units[long]
     # Like texts stand near each other in a unit that is too large for one part.
     keys = band_keys(sets, bounds, bands=1, height=1)[0]
@@ -83,44 +82,7 @@ def nearest_texts(words: Array, starts: Ints, rows: Ints, units: Ints) -> Ints:
     ordered = unit[order]
     begins = np.ones(len(order) + 1, dtype=np.bool_)
     begins[1:-1] = ordered[1:] != ordered[:-1]
-    leaders = _nearest(sets, bounds, bits, order, np.flatnonzero(begins), BLOCK)
+    leaders = _native.nearest(sets, bounds, bits, order, np.flatnonzero(begins), BLOCK)
     joined = np.arange(len(rows), dtype=np.int64)
     joined[long] = long[leaders]
     return joined
-
-
-@njit(cache=True, nogil=True)
-def _nearest(sets: Array, bounds: Array, bits: Array, order: Array, ends: Array, block: int) -> Array:
-    """Return the text that leads each text's group: every text is joined with the nearest one of its unit.
-
-    Texts `order[ends[u]:ends[u + 1]]` are unit u. Of texts that are equally near, a hash of both decides.
-    """
-    n = len(bounds) - 1
-    leader = np.arange(n)
-    best, tie, nearest = np.full(n, -1.0), np.zeros(n, dtype=np.uint64), np.full(n, -1, dtype=np.int64)
-    for u in range(len(ends) - 1):
-        for i in range(ends[u], ends[u + 1]):
-            a = order[i]
-            last = min(ends[u + 1], ends[u] + ((i - ends[u]) // block + 1) * block)
-            for j in range(i + 1, last):
-                b = order[j]
-                size = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
-                differing = _kernels.bits_differing(bits[a], bits[b])
-                most = (size - differing) / (size + differing)
-                if most < best[a] and most < best[b]:
-                    continue
-                index = _kernels.jaccard(sets, bounds, a, b)
-                drawn = _folding.mixed(
-                    sets[bounds[a]] * sets[bounds[b] + 1] + sets[bounds[b]] * sets[bounds[a] + 1]
-                )
-                drawn ^= _folding.mixed(bits[a] + bits[b])
-                if index > best[a] or (index == best[a] and drawn > tie[a]):
-                    best[a], tie[a], nearest[a] = index, drawn, b
-                if index > best[b] or (index == best[b] and drawn > tie[b]):
-                    best[b], tie[b], nearest[b] = index, drawn, a
-    for a in range(n):
-        if nearest[a] >= 0:
-            mine, theirs = _kernels.leader_of(leader, a), _kernels.leader_of(leader, nearest[a])
-            leader[max(mine, theirs)] = min(mine, theirs)
-    roots: Array = _kernels.leaders(leader)
-    return roots

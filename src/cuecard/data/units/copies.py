@@ -11,9 +11,9 @@ import polars as pl
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total, started
 from cuecard.data.space import MEMORY, Space
-from cuecard.data.units import _bands, _kernels
 from cuecard.data.units.folding import folded
 from cuecard.data.units.sketches import BANDS, HEIGHT, Sketch, Sketches, sketch
+from cuecard.stats import _native
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …
 ALIKE = 0.7
@@ -93,7 +93,7 @@ def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 def distinct(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where each distinct hash is first, by rising hash, and the number of every text's hash among them."""
-    order = _kernels.rising_order(hashes)
+    order = _native.rising_order(hashes)
     rising = hashes[order]
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = rising[1:] != rising[:-1]
@@ -106,9 +106,9 @@ def long_texts(
     words: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return which texts of `rows` have at least `LEAST_WORDS` different words, and 64 bits of each one's words."""
-    bits, at_least = _kernels.word_bits(words, starts, rows)
-    unsure = at_least < LEAST_WORDS
-    sizes = np.diff(_kernels.word_sets(words, starts, rows, unsure)[1])
+    bits = _native.wide_bits(words, starts, rows, 1)[:, 0]
+    unsure = np.bitwise_count(bits) < LEAST_WORDS
+    sizes = np.diff(_native.word_sets(words, starts, rows, unsure)[1])
     long = np.flatnonzero(~unsure | (sizes >= LEAST_WORDS))
     return long, bits[long]
 
@@ -128,7 +128,7 @@ def band_keys(
     def write_part(part: int) -> None:
         first, last = parts[part]
         own = starts[first : last + 1]
-        _bands.band_keys(words, own, no_runs, height, keys, none, no_bits, no_bits[:0], first, 0)
+        _native.band_keys(words, own, no_runs, height, keys, none, no_bits, no_bits[:0], first, 0)
 
     on_threads(write_part, len(parts))
     return keys
@@ -148,7 +148,7 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
         sharing[those] = True
     some = np.flatnonzero(sharing)
     # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
-    some = some[_kernels.rising_order(texts.whole[some])]
+    some = some[_native.rising_order(texts.whole[some])]
     some = some[_are_long(texts, some)]
     place_of = np.full(len(first), -1, dtype=np.int64)
     place_of[some] = np.arange(len(some))
@@ -158,19 +158,19 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
     own = np.arange(len(some), dtype=np.int64)
     first_bits = np.ascontiguousarray(bits[:, 0])
     for of_texts, of_places in shared:
-        _kernels.join_alike(of_places, of_texts, sets, bounds, first_bits, own, alike, loosely)
-    return _numbered(first, some, _kernels.leaders(own))
+        _native.join_alike(of_places, of_texts, sets, bounds, first_bits, own, alike, loosely)
+    return _numbered(first, some, _native.leaders(own))
 
 
 def _are_long(texts: Sketch, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Return which texts of `rows` have at least `LEAST_WORDS` different words."""
-    long: npt.NDArray[np.bool_] = _kernels.counted_bits(texts.bits, rows) >= LEAST_WORDS
+    long = np.bitwise_count(texts.bits[rows]).sum(axis=1) >= LEAST_WORDS
     # Two words may have one bit.
     unsure = np.flatnonzero(~long & (texts.sizes[rows] >= LEAST_WORDS))
     if len(unsure):
         words, starts = texts.words(rows[unsure])
         every = np.ones(len(unsure), dtype=np.bool_)
-        bounds = _kernels.word_sets(words, starts, np.arange(len(unsure)), every)[1]
+        bounds = _native.word_sets(words, starts, np.arange(len(unsure)), every)[1]
         long[unsure] = np.diff(bounds) >= LEAST_WORDS
     return long
 
@@ -189,7 +189,7 @@ def _sets_of_maybe_alike(
     needed = np.zeros(len(rows), dtype=np.bool_)
     sizes = texts.sizes[rows]
     for of_texts, keys in shared:
-        _kernels.mark_alike(keys, of_texts, sizes, bits, alike, needed)
+        _native.mark_alike(keys, of_texts, sizes, bits, alike, needed)
     some = np.flatnonzero(needed)
     if not len(some):
         return np.empty(0, dtype=np.uint64), np.zeros(len(rows) + 1, dtype=np.int64)
@@ -197,13 +197,13 @@ def _sets_of_maybe_alike(
     places = np.arange(len(some))
     still, width = np.ones(len(some), dtype=np.bool_), _width(sizes[some])
     if width > bits.shape[1]:
-        more_bits = _kernels.wide_bits(words, starts, places, width)
+        more_bits = _native.wide_bits(words, starts, places, width)
         place_of = np.full(len(rows), -1, dtype=np.int64)
         place_of[some] = places
         still[:] = False
         for of_texts, keys in shared:
-            _kernels.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
-    sets, bounds = _kernels.word_sets(words, starts, places, still)
+            _native.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
+    sets, bounds = _native.word_sets(words, starts, places, still)
     counts = np.zeros(len(rows), dtype=np.int64)
     counts[some] = np.diff(bounds)
     return sets, running_total(counts)
@@ -212,7 +212,7 @@ def _sets_of_maybe_alike(
 def _first_copies(whole: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     """Return the first text with the hash of each text."""
     first = np.arange(len(whole), dtype=np.int64)
-    some = _kernels.repeated(whole)
+    some = _native.repeated(whole)
     begins, code = distinct(whole[some])
     first[some] = some[begins[code]]
     return first
@@ -223,10 +223,10 @@ def _shared(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return those of the rows that have the key of another one, by rising key, and their keys."""
     every = len(rows) == len(keys)
-    places = _kernels.repeated(keys if every else keys[rows])
+    places = _native.repeated(keys if every else keys[rows])
     places = places if every else rows[places]
     of_places = keys[places]
-    order = _kernels.rising_order(of_places)
+    order = _native.rising_order(of_places)
     rising = of_places[order]
     more = np.zeros(len(rising), dtype=np.bool_)
     more[1:] = rising[1:] == rising[:-1]
@@ -252,7 +252,7 @@ def _in_order_of_texts(
     """
     there = texts >= 0
     texts, keys = texts[there], keys[there]
-    _kernels.order_within(keys, texts)
+    _native.order_within(keys, texts)
     return texts, keys
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.data.parallel import on_threads, running_total
 from cuecard.data.sentences import normalised, utf8
-from cuecard.data.units import _folding
+from cuecard.stats import _native
 
 #: Rows of a part in which texts are read, so that the copy of their bytes lies in memory that is used again.
 ROWS_AT_ONCE = 20_000
@@ -23,9 +23,9 @@ for _byte in range(256):
     if chr(_byte).isalpha() and _byte < 128:
         _ACTIONS[_byte] = ord(chr(_byte).lower())
     elif (chr(_byte).isdigit() and _byte < 128) or _byte >= 128 or _byte in _SIGNS:
-        _ACTIONS[_byte] = _byte + _folding.SIGN
+        _ACTIONS[_byte] = _byte + _native.SIGN
 # Chinese and Japanese are written without spaces: every character (U+3000 to U+9FFF) is a word.
-_ACTIONS[0xE3:0xEA] = _folding.ALONE
+_ACTIONS[0xE3:0xEA] = _native.CHARACTER_ALONE
 
 
 def room_for(n_bytes: int, n_texts: int) -> int:
@@ -81,7 +81,7 @@ def folded_part(
             # A text in one form may be longer than it was.
             words = np.concatenate([words[:used], np.empty(len(words) + len(data), dtype=np.uint64)])
         rows = slice(first, first + len(part))
-        whole[rows], own, signs[rows] = _folding.fold_rows(data, offsets, _ACTIONS, words[used:])
+        whole[rows], own, signs[rows] = _native.fold_rows(data, offsets, _ACTIONS, words[used:])
         starts[first + 1 : first + len(part) + 1] = used + own[1:]
         signs[rows] |= beyond_ascii.to_numpy()
     return whole, words[: starts[-1]], starts, signs

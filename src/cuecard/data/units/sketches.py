@@ -13,7 +13,8 @@ import polars as pl
 
 from cuecard.data.parallel import on_threads, running_total
 from cuecard.data.space import MEMORY, Space
-from cuecard.data.units import _bands, _kernels, folding
+from cuecard.data.units import folding
+from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Ints
 
 Hashes = npt.NDArray[np.uint64]
@@ -85,7 +86,7 @@ def sketch(
     def keep(first: int, first_run: int, own_runs: Ints, part: _Part) -> None:
         whole[first : first + len(part.whole)] = part.whole
         sizes[first : first + len(part.whole)] = np.diff(part.starts)
-        _bands.band_keys(
+        _native.band_keys(
             part.words, part.starts, own_runs, HEIGHT, keys, run_keys, bits, run_bits, first, first_run
         )
 
@@ -148,7 +149,7 @@ def _read(
         if prompts is not None:
             own_prompts = prompts.slice(first_run, len(own_runs) - 1)
             prompt_words, prompt = _folded_into(free, own_prompts, np.empty(len(own_prompts), dtype=np.bool_))
-            shared[first:last] = _kernels.shared_words(
+            shared[first:last] = _native.shared_words(
                 part.words, part.starts, prompt.words, prompt.starts, own_runs
             )
             free.append(prompt_words)

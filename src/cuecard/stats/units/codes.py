@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard._compiled import njit
 from cuecard.stats.arrays import Bools, Floats, Ints
 
 #: Rows that are counted at a time.
@@ -62,15 +61,10 @@ def first_of_code(codes: Ints) -> Bools:
     [True, True, False, True]
     """
     first = np.zeros(len(codes), dtype=np.bool_)
-    _mark_first(codes, np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.bool_), first)
+    place = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    place[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal places, the last one written stays
+    first[place[codes]] = True
     return first
-
-
-@njit(cache=True, nogil=True)
-def _mark_first(codes: npt.NDArray[Any], met: npt.NDArray[Any], first: npt.NDArray[Any]) -> None:
-    for row in range(len(codes)):
-        if not met[codes[row]]:
-            met[codes[row]] = first[row] = True
 
 
 def rows_of_copies(codes: Ints) -> Iterator[Ints]:
