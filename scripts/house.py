@@ -78,7 +78,7 @@ class House:
 def measure(package: Path) -> House:
     """Count lines, files, dataset switches, uses of Any and functions of all source files."""
     house = House()
-    for path in sorted([*package.rglob("*.py"), *package.rglob("*.pyx")]):
+    for path in sorted(file for ending in ("py", "pyx", "pxi") for file in package.rglob(f"*.{ending}")):
         source = path.read_text(encoding="utf-8")
         house.files += 1
         house.lines += source.count("\n")
@@ -98,7 +98,7 @@ def _measure_source(house: House, tree: ast.Module, place: str) -> None:
             spec = node.args
             parameters = len([*spec.posonlyargs, *spec.args, *spec.kwonlyargs])
             parameters += (spec.vararg is not None) + (spec.kwarg is not None)
-            if parameters > MOST_PARAMETERS and not _is_verb_or_kernel(place, node):
+            if parameters > MOST_PARAMETERS and not place.startswith("cli/verbs/"):
                 house.wide.append(f"{place}:{node.lineno} {node.name} ({parameters})")
 
 
@@ -106,14 +106,6 @@ def _asks_kind_of_dataset(node: ast.Call) -> bool:
     if not (isinstance(node.func, ast.Name) and node.func.id == "isinstance" and len(node.args) == 2):
         return False
     return any(DATASET_KINDS.match(one.id) for one in ast.walk(node.args[1]) if isinstance(one, ast.Name))
-
-
-def _is_verb_or_kernel(place: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return whether a function is a command of the command line, or compiled."""
-    decorators = {
-        name.id for one in node.decorator_list for name in ast.walk(one) if isinstance(name, ast.Name)
-    }
-    return place.startswith("cli/verbs/") or "njit" in decorators
 
 
 def touched_files(package: Path) -> list[str]:
@@ -148,8 +140,8 @@ def table(package: Path, touched: list[str]) -> Iterator[tuple[str, str]]:
     house = measure(package)
     src = package.parent
     beside = [path for path in src.glob("*/") if path != package and (path / "__init__.py").exists()]
-    yield "lines of .py and .pyx in src/cuecard", f"{house.lines:,}"
-    yield "files of .py and .pyx in src/cuecard", f"{house.files}"
+    yield "lines of .py, .pyx and .pxi in src/cuecard", f"{house.lines:,}"
+    yield "files of .py, .pyx and .pxi in src/cuecard", f"{house.files}"
     for other in beside:
         there = measure(other)
         yield f"lines, files in src/{other.name}", f"{there.lines:,}, {there.files}"
@@ -162,7 +154,7 @@ def table(package: Path, touched: list[str]) -> Iterator[tuple[str, str]]:
     yield f"files, lines of a new audit ({NEWEST_AUDIT})", f"{len(newest)}, {sum(map(_lines, newest))}"
     yield "uses of Any (imports not counted)", f"{house.uses_of_any:,}"
     yield (
-        f"functions with more than {MOST_PARAMETERS} parameters (verbs, kernels aside)",
+        f"functions with more than {MOST_PARAMETERS} parameters (verbs aside)",
         f"{len(house.wide)}",
     )
     yield "lines of the median function", f"{statistics.median(house.lengths):.0f}"

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("sklearn", "altair", "torch", "pyarrow", "polars", "numba", "scipy", "numpy")
+HEAVY = ("sklearn", "altair", "torch", "pyarrow", "polars", "scipy", "numpy")
 
 LOOK = """
 import sys

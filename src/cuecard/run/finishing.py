@@ -187,7 +187,7 @@ def clash(result: Result, tables: dict[str, pl.DataFrame], examples: pl.DataFram
     return ""
 
 
-REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
+REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn")
 
 
 def check_labels(data: Instances) -> None:

@@ -400,3 +400,39 @@ def first_places(keys: Hashes) -> Ints: ...
 def join_pairs(ones: Codes, others: Codes, leader: Ints) -> None: ...
 def nearest(sets: Hashes, bounds: Ints, bits: Hashes, order: Ints, ends: Ints, block: int) -> Ints: ...
 def number_units(leader: Ints) -> None: ...
+
+# native/overlap.pxi
+def word_hashes(data: Bytes, escapes: bool) -> tuple[Hashes, Ints, Ints]: ...
+def prefix_hashes(words: Hashes) -> Hashes: ...
+def number_runs(
+    data: Bytes, starts: Ints, ends: Ints, sums: Hashes, power: Hashes, first: Ints, sizes: Ints, bits: int
+) -> tuple[Ints, Hashes, Ints, Letters, Ints]: ...
+def search_runs(
+    data: Bytes,
+    starts: Ints,
+    ends: Ints,
+    sums: Hashes,
+    power: Hashes,
+    again: int,
+    widths: Ints,
+    bits: int,
+    keys: Hashes,
+    held: Ints,
+    occurs: Bytes,
+    first: Ints,
+    sizes: Ints,
+    leading: Ints,
+    known: Bytes,
+    known_starts: Ints,
+    known_ends: Ints,
+    known_first: Ints,
+    known_sizes: Ints,
+    post_starts: Ints,
+    post_ends: Ints,
+    post_texts: Ints,
+    post_places: Ints,
+    counts: Ints,
+    listed: Ints,
+    most: int,
+    counted_only: int,
+) -> Ints: ...

@@ -15,9 +15,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.audits.overlap import _kernels
 from cuecard.data.reading.formats import check_regular, guarded
 from cuecard.errors import InputError
+from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
 
 #: Bytes that are searched at once, and bytes of the chunk before that are searched again with the next one.
@@ -157,6 +157,8 @@ def _strings(value: object) -> Iterator[str]:
 
 #: Bits of a hash that are compared before the words themselves are.
 BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+#: Hashes of runs are polynomials in this number.
+_BASE = 0x9E3779B97F4A7C15
 #: More spans of one text than this are counted and not listed.
 MOST_SPANS = 20
 
@@ -187,7 +189,7 @@ class NgramIndex:
     ) -> None:
         encoded = [text.encode() for text in texts]
         self._data = np.frombuffer(b"\n".join(encoded) + b"\n", np.uint8)
-        hashes, self._starts, self._ends = _kernels.word_hashes(self._data, False)
+        hashes, self._starts, self._ends = _native.word_hashes(self._data, False)
         bounds = np.cumsum([0, *(len(text) + 1 for text in encoded)])
         first_words = np.searchsorted(self._starts, bounds)
         self._first_word = first_words[:-1]
@@ -205,9 +207,10 @@ class NgramIndex:
         longer_first = self._first_word[self._longer_owner] + _within(longer)
         self._first = np.concatenate([first, longer_first])
         self._sizes = np.concatenate([size[self._owner], np.full(len(longer_first), n + 1)])
-        self._power = _kernels.powers(n + 1)
-        numbers, self._keys, self._held, self._occurs, self._leaders = _kernels.number_runs(
-            self._data, self._starts, self._ends, _kernels.prefix_hashes(hashes), self._power, self._first,
+        powers = [pow(_BASE, power, 1 << 64) for power in range(n + 2)]
+        self._power = np.array(powers, dtype=np.uint64)
+        numbers, self._keys, self._held, self._occurs, self._leaders = _native.number_runs(
+            self._data, self._starts, self._ends, _native.prefix_hashes(hashes), self._power, self._first,
             self._sizes, BITS,
         )  # fmt: skip
         self._numbers, self._longer_numbers = numbers[: len(first)], numbers[len(first) :]
@@ -229,9 +232,9 @@ class NgramIndex:
         The first `again` bytes are the end of the chunk before: a run that began there is yielded again with all its
         words. A text has at most `most_spans` hits over all chunks; `occurrences` counts the others, too.
         """
-        hashes, starts, ends = _kernels.word_hashes(np.frombuffer(data, np.uint8), escapes)
-        spans = _kernels.search(
-            np.frombuffer(data, np.uint8), starts, ends, _kernels.prefix_hashes(hashes), self._power, again,
+        hashes, starts, ends = _native.word_hashes(np.frombuffer(data, np.uint8), escapes)
+        spans = _native.search_runs(
+            np.frombuffer(data, np.uint8), starts, ends, _native.prefix_hashes(hashes), self._power, again,
             self._widths, BITS, self._keys, self._held, self._occurs, self._first, self._sizes, self._leaders,
             self._data, self._starts, self._ends, self._first_word, self.lengths, *self._posts, self._counts,
             self._listed, self._most_spans, self.n + 1,
