@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from cuecard.data import load
 from cuecard.data.layout.columns import parse_labels
 from cuecard.data.layout.labels import label_texts, learn_labels
 from cuecard.errors import InputError
@@ -126,3 +127,13 @@ def test_numbers_written_in_two_ways_are_noted_with_what_joins_them():
     joined = learn(values, mapping=parse_labels(note.rpartition("--labels ")[2].removesuffix(".")))
     assert (joined.names, joined.notes) == (("0", "1"), ())
     assert learn(["1.5", "1", "2.0"]).notes == ()
+
+
+def test_many_numbers_with_fractions_are_scores_and_not_classes():
+    texts = {"premise": [f"p {i}" for i in range(60)], "hypothesis": [f"h {i}" for i in range(60)]}
+    scores = pl.DataFrame(texts | {"score": [i / 10 for i in range(60)]})
+    with pytest.raises(InputError, match=r"60 different numbers.*these are scores.*--labels 'score>3'"):
+        load(scores, columns={"label": "score"})
+    assert len(load(scores, labels="score>3").labels) == 2
+    halves = pl.DataFrame(texts | {"label": [(i % 3) / 2 for i in range(60)]})
+    assert load(halves).labels == ("0.0", "0.5", "1.0")

@@ -19,6 +19,8 @@ UNLABELLED = "unlabelled"
 RESERVED = ("count",)
 #: More classes than this are a sign that the column holds texts or scores.
 MAX_CLASSES = 1000
+#: More different numbers with a fraction than this are scores, not classes.
+MAX_SCORES = 10
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,12 @@ def learn_labels(
     else:
         names_by_value = {raw: raw for raw in rest}
         names = sorted(rest, key=_label_order(rest))
+    if mapping is None and len(names) > MAX_SCORES and (numbers := _scores(names)):
+        raise InputError(
+            f"Column {column!r} of {where} has {len(names):,} different numbers, such as {names[0]} and {names[-1]}: "
+            "these are scores, not classes. Name another column with --columns label=…, or set a threshold in its place: "
+            f"--labels '{column}>{numbers[len(numbers) // 2]:g}'."
+        )
     if len(names) > MAX_CLASSES:
         raise InputError(
             f"Column {column!r} of {where} has {len(names):,} different values, too many for labels: "
@@ -135,6 +143,15 @@ def learn_labels(
         typed = ",".join(f"{value}=NAME" for value in ("-1", *names))
         notes.append(f"The label -1 is read as no label; if it is a class, type --labels {typed}.")
     return LabelScheme(tuple(names), ordered, tuple(notes))
+
+
+def _scores(names: Iterable[str]) -> list[float]:
+    """Return the numbers in order if all names are numbers and some have a fraction; otherwise nothing."""
+    try:
+        numbers = sorted(float(name) for name in names)
+    except ValueError:
+        return []
+    return [] if all(number.is_integer() for number in numbers) else numbers
 
 
 def _alike_notes(names: Iterable[str], names_by_value: Mapping[str, str]) -> Iterator[str]:
