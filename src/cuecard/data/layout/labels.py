@@ -106,7 +106,7 @@ def learn_labels(
     if mapping is None and len(names) > MAX_SCORES and (numbers := _scores(names)):
         raise InputError(
             f"Column {column!r} of {where} has {len(names):,} different numbers, such as {names[0]} and {names[-1]}: "
-            "these are scores, not classes. Name another column with --columns label=…, or set a threshold in its place: "
+            "these are scores, not classes. Name another column with --columns label=…, or instead set a threshold: "
             f"--labels '{column}>{numbers[len(numbers) // 2]:g}'."
         )
     if len(names) > MAX_CLASSES:
