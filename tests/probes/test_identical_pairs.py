@@ -7,7 +7,8 @@ import pytest
 
 from cuecard.data import Instances
 from cuecard.errors import InputError
-from cuecard.probes import box_statistics, identical_pairs
+from cuecard.probes import box_statistics
+from cuecard.probes.identical_pairs import identical_pairs
 
 
 def dataset() -> Instances:

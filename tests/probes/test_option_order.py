@@ -7,8 +7,7 @@ from scipy.stats import chi2, chisquare
 
 import cuecard as cc
 from cuecard.data.demo import demo_choice
-from cuecard.probes import option_order
-from cuecard.probes.option_order import stuart_maxwell
+from cuecard.probes.option_order import option_order, stuart_maxwell
 from cuecard.report.sections import section_view
 
 

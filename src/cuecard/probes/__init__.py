@@ -1,55 +1,73 @@
 """Does this model use the cue? One question per file, asked with the model's predictions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cuecard._lazy import lazy_names
 from cuecard.analysis import Analysis
-from cuecard.probes.accuracy import AccuracyTest
-from cuecard.probes.cue_members import CueStressSet, cue_stress_set
-from cuecard.probes.cue_set import CueSet, choose_cues
-from cuecard.probes.debiased_evaluation import DebiasedEvaluation
-from cuecard.probes.distribution import DistributionTest
-from cuecard.probes.examples import UNANSWERED, check_test
-from cuecard.probes.hard_subset import HardSubset
-from cuecard.probes.identical_pairs import (
-    IdenticalPairTest,
-    box_statistics,
-    identical_pairs,
-    identical_scores,
-    matching_label,
-)
-from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
-from cuecard.probes.model_pairs import AgreementOfModels, PairedComparison, TokenRelevance, token_relevance
-from cuecard.probes.net_scores import NetScores
-from cuecard.probes.option_order import OptionOrder, OptionOrderTest, option_order
-from cuecard.probes.permutation import PermutationTest
-from cuecard.probes.predictions import (
-    Predictions,
-    PredictionSource,
-    counted_once,
-    distinctly_named,
-    read_many_predictions,
-    read_predictions,
-)
-from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers
-from cuecard.probes.reliance import Reliance
-from cuecard.probes.trained import (
-    LINEAR_MODELS,
-    asked_recipes,
-    is_saved_model,
-    linear_predictions,
-    trained_predictions,
-)
 from cuecard.registry import Registry, lacking
+
+if TYPE_CHECKING:
+    from cuecard.probes.accuracy import AccuracyTest
+    from cuecard.probes.cue_members import CueStressSet, cue_stress_set
+    from cuecard.probes.cue_set import CueSet, choose_cues
+    from cuecard.probes.debiased_evaluation import DebiasedEvaluation
+    from cuecard.probes.distribution import DistributionTest
+    from cuecard.probes.examples import UNANSWERED, check_test
+    from cuecard.probes.hard_subset import HardSubset
+    from cuecard.probes.identical_pairs import (
+        IdenticalPairTest,
+        box_statistics,
+        identical_scores,
+        matching_label,
+    )
+    from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
+    from cuecard.probes.model_pairs import (
+        AgreementOfModels,
+        PairedComparison,
+        TokenRelevance,
+        token_relevance,
+    )
+    from cuecard.probes.net_scores import NetScores
+    from cuecard.probes.option_order import OptionOrder, OptionOrderTest
+    from cuecard.probes.permutation import PermutationTest
+    from cuecard.probes.predictions import (
+        Predictions,
+        PredictionSource,
+        counted_once,
+        distinctly_named,
+        read_many_predictions,
+        read_predictions,
+    )
+    from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers
+    from cuecard.probes.reliance import Reliance
+    from cuecard.probes.trained import (
+        LINEAR_MODELS,
+        asked_recipes,
+        is_saved_model,
+        linear_predictions,
+        trained_predictions,
+    )
 
 #: The probes, by name: built-in ones and those of other packages (entry points `cuecard.probes`).
 PROBES: Registry[type[Analysis]] = Registry(
     "probe", group="cuecard.probes", check=lacking("name", "title", "tasks", "run", "__dataclass_fields__")
 )
-#: The order in which probes run and appear on a card.
-_BUILT_IN: tuple[type[Analysis], ...] = (
-    Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
-    PromptStudy, HardSubset, DebiasedEvaluation, IdenticalPairTest, NetScores, JudgeTest,
-)  # fmt: skip
-for _probe in _BUILT_IN:
-    PROBES.add(_probe.name, _probe)
+# The order in which probes run and appear on a card.
+PROBES.declare("reliance", "cuecard.probes.reliance:Reliance")
+PROBES.declare("accuracy_test", "cuecard.probes.accuracy:AccuracyTest")
+PROBES.declare("distribution_test", "cuecard.probes.distribution:DistributionTest")
+PROBES.declare("permutation_test", "cuecard.probes.permutation:PermutationTest")
+PROBES.declare("agreement", "cuecard.probes.model_pairs:AgreementOfModels")
+PROBES.declare("paired_comparison", "cuecard.probes.model_pairs:PairedComparison")
+PROBES.declare("option_order", "cuecard.probes.option_order:OptionOrderTest")
+PROBES.declare("prompts", "cuecard.probes.prompts.study:PromptStudy")
+PROBES.declare("hard_subset", "cuecard.probes.hard_subset:HardSubset")
+PROBES.declare("debiased_evaluation", "cuecard.probes.debiased_evaluation:DebiasedEvaluation")
+PROBES.declare("identical_pairs", "cuecard.probes.identical_pairs:IdenticalPairTest")
+PROBES.declare("net_scores", "cuecard.probes.net_scores:NetScores")
+PROBES.declare("judge", "cuecard.probes.judge:JudgeTest")
 
 __all__ = [
     "LINEAR_MODELS",
@@ -83,12 +101,10 @@ __all__ = [
     "cue_stress_set",
     "distinctly_named",
     "find_prompt",
-    "identical_pairs",
     "identical_scores",
     "is_saved_model",
     "linear_predictions",
     "matching_label",
-    "option_order",
     "prompted_answers",
     "read_many_predictions",
     "read_predictions",
@@ -96,3 +112,5 @@ __all__ = [
     "token_relevance",
     "trained_predictions",
 ]
+
+__getattr__ = lazy_names(__name__)

@@ -12,9 +12,7 @@ from cuecard.analysis import ANALYSES, Analysis
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, Section
 from cuecard.card.files import of_readable_card
-from cuecard.probes import PROBES
-from cuecard.registry import Registry, unknown_name
-from cuecard.remedies import REMEDIES
+from cuecard.registry import unknown_name
 from cuecard.view import (
     Chart,
     Column,
@@ -98,11 +96,17 @@ def section_view(card: Card, name: str) -> SectionView:
 
 def declaring(section: str) -> type[Analysis] | None:
     """Return the analysis that a section is named after, if it is known here."""
-    registries: tuple[Registry[type[Analysis]], ...] = (AUDITS, PROBES, REMEDIES, ANALYSES)
-    for registry in registries:
+    for registry in (AUDITS, ANALYSES):
         if section in registry.names():
             return registry.get(section)
-    return next((one for registry in registries for one in registry if one.name == section), None)
+    # Cards of data need no probes and no remedies, which take long to import.
+    from cuecard.probes import PROBES
+    from cuecard.remedies import REMEDIES
+
+    if section in PROBES.names():
+        return PROBES.get(section)
+    every = (analysis for registry in (REMEDIES, AUDITS, PROBES, ANALYSES) for analysis in registry)
+    return next((analysis for analysis in every if analysis.name == section), None)
 
 
 def outcome_of(card: Card, section: Section) -> Outcome:

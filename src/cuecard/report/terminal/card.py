@@ -20,7 +20,6 @@ from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.cues.view import cue_table
 from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
-from cuecard.probes.judge.view import judge_tests
 from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.sections import TableView, outcome_of, section_view, table_view
 from cuecard.report.texts import highlight
@@ -271,6 +270,8 @@ def _judges(card: Card, console: Console) -> None:
     """Print what was tested of every judge, and what could not be."""
     section = card.sections.get("judge")
     if section is not None and section.status == "done":
+        from cuecard.probes.judge.view import judge_tests  # cards without judges need no probes
+
         table = table_view(judge_tests(section.summary), card.tables)
         console.print()
         console.print(table_of(table, table.total, console.width))
