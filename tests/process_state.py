@@ -7,6 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 #: Where things are registered by name; `tests/test_registry.py` compares this with the sources.
@@ -37,12 +39,19 @@ def registries() -> Iterator[Any]:
             yield registry
 
 
+@cache
+def _installed(group: str) -> set[str]:
+    return {entry.name for entry in entry_points(group=group)}
+
+
 def _names(registry: Any) -> set[str]:
-    """Return the names in a registry that a test added: those of built-in things come with their modules."""
+    """Return the names in a registry that a test added: built-in and installed ones come with their modules."""
+    installed = _installed(registry.group)
     return {
         name
         for name, item in registry._items.items()
-        if not str(getattr(item, "__module__", getattr(item, "module", "cuecard"))).startswith("cuecard")
+        if name not in installed
+        and not str(getattr(item, "__module__", getattr(item, "module", "cuecard"))).startswith("cuecard")
     }
 
 
