@@ -59,7 +59,7 @@ def test_a_long_text_is_found_by_its_longest_run():
 def test_equal_hashes_of_other_words_are_no_hit(monkeypatch):
     from cuecard.audits.overlap import corpus as index
 
-    monkeypatch.setattr(index, "BITS", np.uint64(0))
+    monkeypatch.setattr(index, "BITS", 0)
     assert spans([LINE], "eight other words that have nothing to do") == []
     assert spans([LINE], f"and {LINE} too") == [(0, 0, 8, LINE)]
 

@@ -12,7 +12,7 @@ from cuecard.analysis import Finding, Measure
 from cuecard.card.board import COLUMNS, board
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 from cuecard.errors import InputError, UsageError
-from cuecard.report.board import shortcut_text, source_text, write_badges
+from cuecard.report.board import lead_text, shortcut_text, source_text, write_badges
 
 
 def share(name: str, value: float, low: float, chance: float = 0.5) -> Measure:
@@ -54,6 +54,18 @@ UNSURE = card_of(
     points("partial_input.hypothesis_only.excess", 0.4, 0.05),
 )
 BLANK = card_of("blank", share("partial_input.hypothesis_only.accuracy", 0.5, 0.4))
+
+
+def test_what_was_not_tested_is_not_zero():
+    untested = card_of("untested", Measure("overview.repeated", 0.0, unit="share", worse="higher"))
+    ranked = board([untested, BLANK, SURE])
+    assert [row.name for row in ranked.rows] == ["sure", "blank", "untested"]
+    last = ranked.rows[-1]
+    assert (last.given_away, shortcut_text(last)) == (None, "not tested")
+    assert ranked.table["given_away"].to_list()[1:] == [0.0, None]
+    assert lead_text(ranked).startswith("The labels of 1 of 2 datasets can be predicted")
+    assert lead_text(ranked).endswith(" 1 dataset was not tested.")
+    assert lead_text(board([untested])).startswith("No dataset was tested")
 
 
 def test_the_lower_end_of_the_interval_decides_the_ranking():

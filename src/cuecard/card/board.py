@@ -109,12 +109,15 @@ COLUMNS: tuple[BoardColumn, ...] = (
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A dataset on the board: `given_away` is how much of what chance leaves its best shortcut surely reaches."""
+    """A dataset on the board: `given_away` is how much of what chance leaves its best shortcut surely reaches.
+
+    It is missing where no card of the dataset tested a shortcut: untested is not zero.
+    """
 
     name: str
     task: str
     examples: int
-    given_away: float
+    given_away: float | None
     shortcut: Cell | None
     chance: float | None
     severities: dict[str, int]
@@ -173,18 +176,19 @@ def _row(cards: Sequence[Card], name: str) -> BoardRow:
     """Return the row of a dataset from its cards."""
     card = _joined(cards)
     best, measures = _as_graded(largest_shortcut(card), card), list(card.all_measures())
+    tested = tuple(name for name, section in card.sections.items() if section.status == "done")
     return BoardRow(
         name=name,
         task=card.dataset.task,
         examples=sum(split.examples for split in card.dataset.splits.values()),
-        given_away=0.0 if best is None else _given_away(best),
+        given_away=_given_away(best) if best is not None else 0.0 if "partial_input" in tested else None,
         shortcut=None
         if best is None
         else Cell(best.name, best.label or best.name, best.unit, best.value, best.low, best.high),
         chance=None if best is None else best.chance,
         severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
         cells={column.name: _of_slice(column.cell(measures), card) for column in COLUMNS},
-        tested=tuple(name for name, section in card.sections.items() if section.status == "done"),
+        tested=tested,
         card=card._read_from,
     )
 
@@ -229,7 +233,7 @@ def _joined(cards: Sequence[Card]) -> Card:
 def _order(row: BoardRow, sort: str) -> tuple[bool, float, str]:
     """Return the key that puts the largest first and rows without the number last."""
     if sort == RANK:
-        return False, -row.given_away, row.name
+        return row.given_away is None, -(row.given_away or 0.0), row.name
     cell = row.cells[sort]
     return cell is None, 0.0 if cell is None else -(cell.value or 0.0), row.name
 

@@ -51,7 +51,7 @@ def source_text(column: BoardColumn, cell: Cell | None) -> str:
 def shortcut_text(row: BoardRow) -> str:
     """Return the best shortcut of a dataset, its accuracy and what chance has."""
     if row.shortcut is None:
-        return "none beyond noise"
+        return "not tested" if row.given_away is None else "none beyond noise"
     label = display_text(row.shortcut.label.removesuffix(" accuracy"), 40)
     return f"{label} {number_text(row.shortcut)} (chance {chance_text(row)})"
 
@@ -71,17 +71,22 @@ def worst_text(row: BoardRow) -> tuple[str, str]:
 
 def lead_text(board: Board) -> str:
     """Return what the board says in one sentence."""
-    leaking = sum(row.given_away > 0 for row in board.rows)
+    tested = [row.given_away for row in board.rows if row.given_away is not None]
+    untested = len(board.rows) - len(tested)
+    rest = f" {wording.plural(untested, 'dataset was', 'datasets were')} not tested." if untested else ""
+    if not tested:
+        return "No dataset was tested for shortcuts: add partial input to the audits."
+    leaking = sum(share > 0 for share in tested)
     if not leaking:
-        return "No shortcut beats chance beyond noise on these datasets."
-    datasets = wording.plural(len(board.rows), "dataset")
-    return f"The labels of {leaking} of {datasets} can be predicted from part of the input."
+        return f"No shortcut beats chance beyond noise on these datasets.{rest}"
+    datasets = wording.plural(len(tested), "dataset")
+    return f"The labels of {leaking} of {datasets} can be predicted from part of the input.{rest}"
 
 
 def worst_dataset(board: Board) -> str:
     """Return which dataset gives most away, and by what; empty where none does."""
-    worst = max(board.rows, key=lambda row: row.given_away)
-    if worst.given_away <= 0:
+    worst = max(board.rows, key=lambda row: row.given_away or 0.0)
+    if not worst.given_away:
         return ""
     return f"{display_text(worst.name, 60)} gives most away: {shortcut_text(worst)}."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -124,13 +125,13 @@ def _verdict(
     )  # fmt: skip
 
 
-def clusterings_agree(summary: Summary, alpha: float) -> bool:
+def clusterings_agree(summary: Mapping[str, Any], alpha: float) -> bool:
     """Return whether most starts of k-means, each by itself, say what all of them together say."""
     share = float(summary["starts_significant"] / summary["starts"])
     return share >= MOST_STARTS if summary["p_value"] <= alpha else share <= 1 - MOST_STARTS
 
 
-def disagreement(summary: Summary, alpha: float) -> str:
+def disagreement(summary: Mapping[str, Any], alpha: float) -> str:
     """Return a sentence about the starts of k-means that say otherwise than all together; empty if none does."""
     alone, starts = summary["starts_significant"], summary["starts"]
     if alone == (starts if summary["p_value"] <= alpha else 0):
@@ -142,7 +143,7 @@ def disagreement(summary: Summary, alpha: float) -> str:
     )
 
 
-def giant_cluster(summary: Summary, many: str) -> str:
+def giant_cluster(summary: Mapping[str, Any], many: str) -> str:
     """Return a warning if one cluster holds so much of the set that it is no region of meaning; else nothing."""
     if summary["largest_cluster"] < GIANT:
         return ""

@@ -156,7 +156,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 #: Bits of a hash that are compared before the words themselves are.
-BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+BITS = 0xFFFFFFFFFFFFFFFF
 #: Hashes of runs are polynomials in this number.
 _BASE = 0x9E3779B97F4A7C15
 #: More spans of one text than this are counted and not listed.

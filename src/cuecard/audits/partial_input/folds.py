@@ -84,7 +84,7 @@ def _join_copies(data: Instances, scope: UnitScope, groups: Ints, *, closest: bo
 
 
 def make_folds(
-    data: Instances, strata: Ints, *, folds: int = 5, grouping: Grouping = "sentence", seed: int = 0
+    data: Instances, strata: Codes, *, folds: int = 5, grouping: Grouping = "sentence", seed: int = 0
 ) -> Folds:
     """Return folds in which examples that share a sentence, however indirectly, stay together.
 
@@ -125,7 +125,7 @@ def make_folds(
 
 
 def assign(
-    groups: Ints, strata: Ints, *, folds: int, seed: int = 0, space: Space = MEMORY
+    groups: Ints, strata: Codes, *, folds: int, seed: int = 0, space: Space = MEMORY
 ) -> npt.NDArray[np.int16]:
     """Return a fold per example such that groups stay whole, folds are of similar size, strata are spread.
 
@@ -158,7 +158,7 @@ def assign(
 
 def _small_groups(
     groups: Ints,
-    strata: Ints,
+    strata: Codes,
     sizes: npt.NDArray[np.int32],
     small: Bools,
     generator: np.random.Generator,
