@@ -11,6 +11,7 @@ from benchmarks.calibration.hard_subset import hard_share
 from benchmarks.calibration.probes import Tested, choice_verdicts, copied_test, levels, sharing_test
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.weighted_models import weighted_models
+from benchmarks.calibration.weights import cues_removed
 from benchmarks.calibration.weights import level as weights_level
 from cuecard.data import Task
 
@@ -159,6 +160,18 @@ def remedies(scale: float, seed: int) -> Iterator[Row]:
     yield Row("level", "examples called easy", "no leak", "300", len(shares), easy, before)
 
 
+def small_sets(scale: float, seed: int) -> Iterator[Row]:
+    """Cues of fewer than 100 instances under the default lexical weights."""
+    sets = max(3, round(40 * scale))
+    for n in (600, 2_000):
+        removed, ess = cues_removed(sets, n=n, seed=seed)
+        earlier, _ = cues_removed(sets, n=n, min_count=100, seed=seed)
+        data = f"10 cues of 40 instances; effective sample size {_percent(ess)}"
+        yield Row(
+            "power", "cues removed", data, f"{n:,}", sets, removed, f"{_percent(earlier)} from 100 instances"
+        )
+
+
 PROBE_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "probes": probes,
     "longest, shortest, position": choice_probes,
@@ -168,4 +181,5 @@ PROBE_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "reliance": reliance,
     "better at one class": one_class,
     "remedies": remedies,
+    "weights of small sets": small_sets,
 }

@@ -51,6 +51,20 @@ def biased_choices(n: int = 300, k: int = 4, seed: int = 0) -> Instances:
     return choice_instances(questions)
 
 
+def rare_cues(n: int = 600, cues: int = 10, seed: int = 0) -> Instances:
+    """Pairs of random words with cues in about 40 instances each, 85 % of them with one label."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{i}" for i in range(12)])
+    rows = []
+    for _ in range(n):
+        label, text = int(rng.integers(2)), [*rng.choice(words, 4)]
+        cue = int(rng.integers(cues))
+        if rng.random() < 2 * 40 * cues / n * (0.85 if cue % 2 == label else 0.15):
+            text.append(f"cue{cue}")
+        rows.append(("train", " ".join(rng.choice(words, 3)), " ".join(text), ("no", "yes")[label]))
+    return pair_instances(rows)
+
+
 def quick(**options: object) -> LexicalWeights:
     return LexicalWeights(**{"min_count": 20, "reaudit": (), **options})  # type: ignore[arg-type]
 
@@ -195,6 +209,22 @@ def test_choices_are_weighted_by_example_so_that_the_right_one_has_a_word_as_oft
     again = LexicalWeights(min_count=20).run(data).summary["cues"]
     assert again["before"]["significant"] >= 1
     assert again["after"]["significant"] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cues_of_fewer_than_100_instances_are_balanced_in_small_sets(seed):
+    result = LexicalWeights().run(rare_cues(seed=seed))
+    cues = result.summary["cues"]
+    assert cues["before"]["significant"] >= 7
+    assert cues["after"]["significant"] <= 1
+    assert result.summary["ess"] > 0.3
+    assert result.findings[0].key == "balance"
+
+
+def test_what_is_left_unbalanced_leads_the_report():
+    result = LexicalWeights(min_count=100).run(rare_cues())
+    assert (result.findings[0].key, result.findings[0].severity) == ("cues", "medium")
+    assert "are left" in result.findings[0].title
 
 
 def test_examples_of_different_sizes_keep_the_same_chance_level():

@@ -49,7 +49,7 @@ def always_probed(
     if encoded.instances.task == "choice":
         wanted.append(Positions())
     have = {family.name for family in families}
-    missing = [learned(family, [encoded]) for family in wanted if family.name not in have]
+    missing = [learned(family, encoded) for family in wanted if family.name not in have]
     pool = cue_table
     if missing:
         extra = cue_tables(count_cues(encoded, missing, minimum=1), min_count=1).cues

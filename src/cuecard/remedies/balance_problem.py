@@ -16,7 +16,7 @@ from cuecard.errors import CueCardError, InputError
 from cuecard.features import FAMILIES, Family, Presence, learned
 from cuecard.features.counts import check_language
 from cuecard.features.units import example_features
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
@@ -136,13 +136,18 @@ class Candidates:
     presence: Presence
     min_count: int
 
+    @property
+    def counts(self) -> Ints:
+        """How many instances have each feature."""
+        return np.bincount(self.presence.indices, minlength=len(self.presence.names)).astype(np.int64)
+
 
 def balance_problem(parts: Iterable[Candidates], instances: Instances) -> BalanceProblem:
     """Return the frequent features of all families jointly."""
     matrices, tables = [], []
     for part in parts:
         presence, min_count = part.presence, part.min_count
-        counts = np.bincount(presence.indices, minlength=len(presence.names))
+        counts = part.counts
         presence = presence.columns(np.flatnonzero(counts >= min_count))
         counts = counts[counts >= min_count]
         matrix = presence.matrix()
@@ -196,7 +201,7 @@ def candidates(
     for family in families:
         try:
             check_language(family, encoded.language)
-            presence = learned(family, [encoded]).presence(encoded)
+            presence = learned(family, encoded).presence(encoded)
         except CueCardError as error:
             skipped[family.name] = str(error)
         else:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind, Row
+from cuecard.analysis import SEVERITIES, Finding, Measure, MeasureKind, Row, Severity
 from cuecard.features.cue_names import spoken_cue
 from cuecard.remedies.balance_problem import Balanced, BalanceProblem, chance_err_of_ngrams, random_ngrams
 from cuecard.remedies.reaudits import Reaudit
@@ -212,6 +212,8 @@ def _proof(entry: UnbalancedFeature, features: pl.DataFrame, labels: tuple[str, 
 
 #: Label shares that are off by less on average, half a point, pass for balanced, and a change by less for none.
 BALANCED = 0.005
+#: Weights that leave more of the cues than this have not done what they are for.
+LEFT = 0.5
 _REASONS = {
     "conflict": "proven impossible to balance with any weights",
     "boundary": "balanced only if some weights are zero, so balance is not feasible",
@@ -242,7 +244,8 @@ def lexical_findings(summary: Row) -> list[Finding]:
     findings += _held_out(summary["err"])
     if summary["cues"] is not None:
         findings.append(_cues_finding(summary["cues"]))
-    return findings
+    # What is left unbalanced leads.
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def _balance_finding(summary: Row) -> Finding:
@@ -259,21 +262,27 @@ def _balance_finding(summary: Row) -> Finding:
 
 def _cues_finding(cues: Row) -> Finding:
     before, after = cues["before"], cues["after"]
+    significant = float(after["significant"])
+    if not before["significant"] + after["significant"]:
+        text = (
+            f"None of {plural(before['features'], 'feature')} is significantly associated with a label, neither with "
+            "equal weights nor with these weights."
+        )
+        title = "The cue audit after reweighting"
+        return Finding(NAME, "info", title, text, significant, unit="count", key="cues")
     text = (
         f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly associated with a "
         f"label with equal weights, and {after['significant']:,} with these weights. For {before['strong']:,} and "
         f"{after['strong']:,} of them, the label share differs from chance by 10 points or more (95 % CI)."
-        f"{cues.get('counted', '')}"
     )
-    if not before["significant"] + after["significant"]:
-        text = (
-            f"None of {plural(before['features'], 'feature')} is significantly associated with a label, neither with "
-            f"equal weights nor with these weights."
-        )
-    significant = float(after["significant"])
-    return Finding(
-        NAME, "info", "The cue audit after reweighting", text, significant, unit="count", key="cues"
-    )
+    severity: Severity = "info"
+    title = "The cue audit after reweighting"
+    if after["significant"] > LEFT * before["significant"]:
+        severity = "medium" if after["significant"] >= before["significant"] else "low"
+        title = f"{plural(after['significant'], 'cue')} {'is' if after['significant'] == 1 else 'are'} left"
+        text += " The table of cues before and after names them; --features significant balances all cues of the audit."
+    text += cues.get("counted", "")
+    return Finding(NAME, severity, title, text, significant, unit="count", key="cues")
 
 
 def otherwise_counted(scope: str, tokens: str, language: str) -> str:

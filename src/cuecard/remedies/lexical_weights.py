@@ -38,7 +38,7 @@ from cuecard.remedies.balance_results import (
 )
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits, reaudit
 from cuecard.remedies.views import lexical_weights_view
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
@@ -71,6 +71,9 @@ NGRAM_FAMILIES = ("word", "bigram", "trigram", "4-gram")
 SIGNIFICANT = "significant"
 MIN_COUNT = 100
 AUDIT_MIN_COUNT = 5
+#: With fewer training examples than this, `MIN_COUNT` are more than 1 % of them, so that most cues are rarer: then the
+#: significant ones are balanced as well.
+FEW_EXAMPLES = 10_000
 #: Ridges that show what softer constraints would buy.
 TRADE_OFF = (1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
@@ -86,7 +89,9 @@ class LexicalWeights:
         regex: features of the user's own, as (name, regular expression).
         tokens: tokenisation; "stubborn", or what suits a language without spaces.
         scope: where a feature is looked for; premise and hypothesis together, or the choices of a grouped task.
-        min_count: features of fewer train instances are left alone; 100, for "significant" the audit's 5.
+        min_count: features of fewer train instances are left alone; 100, for "significant" the audit's 5. By default,
+            rarer features that the cue audit finds significant are also balanced where there are fewer than 10,000
+            examples.
         target: label shares to reach with every feature: all the same, or those of the whole train split.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
         ridge: above zero, constraints are soft: higher gives more equal weights and less balance; "cv" takes the one
@@ -260,28 +265,34 @@ class LexicalWeights:
 
     def _candidates(self, encoded: Encoded) -> tuple[list[Candidates], dict[str, str]]:
         families = self.families()
-        features, skipped = (
-            candidates(families, encoded, self.min_count or MIN_COUNT) if families else ([], {})
-        )
-        if SIGNIFICANT not in (self.features or ()):
-            return features, skipped
-        audit = Cues(
-            features=self.among,
+        significant = SIGNIFICANT in (self.features or ())
+        follows = self.min_count is None and encoded.instances.n_examples < FEW_EXAMPLES and not significant
+        fewest = AUDIT_MIN_COUNT if follows else self.min_count or MIN_COUNT
+        features, skipped = candidates(families, encoded, fewest) if families else ([], {})
+        if follows:
+            named = tuple(family.name for family in families if family.name in FAMILIES.names())
+            cues = _significant(self._audit(encoded, named or None), encoded)
+            return [_only(part, part.counts >= MIN_COUNT, cues) for part in features], skipped
+        if significant:
+            audit = self._audit(encoded, self.among)
+            already = {family.name for family in families}
+            others = [family for family in audit.families() if family.name not in already]
+            extra, _ = candidates(others, encoded, audit.min_count)  # the user asked for none of them by name
+            cues = _significant(audit, encoded)
+            features += [_only(part, np.zeros(len(part.presence.names), np.bool_), cues) for part in extra]
+        return features, skipped
+
+    def _audit(self, encoded: Encoded, families: tuple[str, ...] | None) -> Cues:
+        """Return the cue audit of some families, on the same tokens and scope."""
+        return Cues(
+            features=families,
+            regex=self.regex,
             tokens=encoded.tokeniser,
             scope=encoded.scope,
             language=encoded.language,
             annotator=self.annotator,
             min_count=self.min_count or AUDIT_MIN_COUNT,
         )
-        cues = audit.run(encoded.instances).tables["cues"].filter("significant")
-        already = {family.name for family in families}
-        others = [family for family in audit.families() if family.name not in already]
-        extra, _ = candidates(others, encoded, audit.min_count)  # the user asked for none of them by name
-        for part in extra:
-            wanted = cues.filter(pl.col("family") == part.family)["feature"]
-            kept = np.flatnonzero(part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
-            features.append(replace(part, presence=part.presence.columns(kept)))
-        return features, skipped
 
     def _solve(
         self, problem: BalanceProblem, ridge: float, min_ess: float | None
@@ -316,6 +327,17 @@ class LexicalWeights:
             rows.append((ridge, outcome.err_after, held_out, outcome.ess, float(weights.max())))
         columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
+
+
+def _significant(audit: Cues, encoded: Encoded) -> pl.DataFrame:
+    return audit.run(encoded.instances).tables["cues"].filter("significant")
+
+
+def _only(part: Candidates, kept: Bools, cues: pl.DataFrame) -> Candidates:
+    """Return those features of a family that are kept or among some cues."""
+    wanted = cues.filter(pl.col("family") == part.family)["feature"]
+    named = part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy()
+    return replace(part, presence=part.presence.columns(np.flatnonzero(kept | named)))
 
 
 def example_weights(train: Instances, weights: Floats) -> pl.DataFrame:

@@ -113,7 +113,7 @@ def debias(
             "N",
             "Balance features that occur in at least N training instances.",
             panel=FEATURES,
-            default="100; 5 for --features significant",
+            default="100 and, of under 10,000 examples, rarer significant ones; 5 for --features significant",
             min=1,
         ),
     ] = None,
