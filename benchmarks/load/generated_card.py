@@ -12,11 +12,8 @@ import polars as pl
 from cuecard.card import save_card
 from cuecard.data import load
 from cuecard.run import audit
-from cuecard.web.explore.indexing import write_cue_rows
-from cuecard.web.explore.places import table_folder
-from cuecard.web.explore.preparing import prepare
-from cuecard.web.explore.stored import write_table
-from cuecard.web.explore.texts import write_texts
+from cuecard.web.preparing import prepare, write_cue_rows
+from cuecard.web.texts import EXAMPLES, write_texts
 
 WORDS = 4_000
 #: Features of the large card: as many as words and bigrams of millions of texts have.
@@ -55,7 +52,7 @@ def generated_root(root: Path, examples: int) -> Path:
     prepared = prepare(root / "cards" / "large", root)
     # The pages are those of a small audit; what is browsed is as large as said.
     _write_examples(prepared, examples)
-    _write_cues(prepared, card.tables["cues"], examples)
+    _write_cues(root / "cards" / "large", prepared, card.tables["cues"], examples)
     mark.touch()
     return root
 
@@ -78,7 +75,6 @@ def _write_examples(prepared: Path, n: int) -> None:
     labels = pl.Series(LABELS).gather(pl.Series(rng.integers(0, 3, n)))
     ids = pl.select(pl.int_range(n).cast(pl.String)).to_series()
     split = pl.Series(["train", "dev", "test"]).gather(pl.Series(rng.choice(3, n, p=[0.9, 0.05, 0.05])))
-    shutil.rmtree(table_folder(prepared, "examples"))
     examples = pl.DataFrame(
         {
             "example_id": ids, "split": split, "label": labels,
@@ -86,7 +82,7 @@ def _write_examples(prepared: Path, n: int) -> None:
             "solved_by_hypothesis": rng.random(n) < 0.5,
         }
     )  # fmt: skip
-    write_table(examples, table_folder(prepared, "examples"))
+    examples.write_parquet(prepared / EXAMPLES)
     del examples
     texts = pl.DataFrame(
         {
@@ -97,14 +93,14 @@ def _write_examples(prepared: Path, n: int) -> None:
     write_texts(texts, prepared)
 
 
-def _write_cues(prepared: Path, cues: pl.DataFrame, examples: int) -> None:
+def _write_cues(card: Path, prepared: Path, cues: pl.DataFrame, examples: int) -> None:
     rng = np.random.default_rng(1)
     few = cues.height
     many = cues[rng.integers(0, few, FEATURES)].with_columns(
         feature=pl.col("feature") + "-" + pl.int_range(FEATURES).cast(pl.String),
         z=pl.Series(rng.normal(0, 5, FEATURES)),
     )
-    write_table(pl.concat([cues, many]), table_folder(prepared, "cues"))
+    pl.concat([cues, many]).write_parquet(card / "tables" / "cues.parquet")
     strongest = cues.filter("significant")["feature"].to_list()
     chosen = [
         ("word", feature, 5_000, np.sort(rng.choice(examples, min(5_000, examples), replace=False)).tolist())

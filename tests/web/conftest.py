@@ -22,7 +22,7 @@ from cuecard.data import load
 from cuecard.report.html.card_page import write_report
 from cuecard.run import audit
 from cuecard.web import AppSettings, create_app
-from cuecard.web.settings import Limits
+from cuecard.web.state import Limits
 from pace import wait_until
 
 ADDRESS = "http://127.0.0.1:8477"

@@ -21,7 +21,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 uvicorn = pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 
 from cuecard.web import AppSettings, create_app  # noqa: E402
-from cuecard.web.explore.preparing import prepare  # noqa: E402
+from cuecard.web.preparing import prepare  # noqa: E402
 from cuecard.web.state import State  # noqa: E402
 
 BROWSER = next(

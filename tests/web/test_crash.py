@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from cuecard.web.explore.places import prepared_folder
 from cuecard.web.state import State
+from cuecard.web.texts import prepared_folder
 from pace import PATIENCE, wait_until
 from web.conftest import Client
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from cuecard.errors import InputError, UsageError
 from cuecard.web import AppSettings
-from cuecard.web.explore.filters import Remembered
-from cuecard.web.explore.places import PAGE, prepared_folder
-from cuecard.web.explore.stored import write_table
-from cuecard.web.explore.tables import Query, table_page
-from cuecard.web.explore.texts import MOST_EXAMPLES, TEXTS, texts_of, write_texts
 from cuecard.web.service import Service
+from cuecard.web.tables import Query, table_page
+from cuecard.web.texts import MOST_EXAMPLES, PAGE, TEXTS, prepared_folder, texts_of, write_texts
 from web.conftest import HOSTILE, Client
 
 
@@ -43,32 +38,55 @@ def test_a_page_is_sorted_filtered_and_counted(table: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "kept", "order"),
     [
-        Query(),
-        Query(offset=700, limit=200),
-        Query(sort="z", limit=7),
-        Query(sort="z", descending=False, offset=990),
-        Query(sort="z", by_size=True, offset=3, limit=9),
-        Query(sort="name", descending=False, search="99", limit=30),
-        Query(where=(("kind", "=", "b"), ("z", ">", "0")), sort="z", limit=20),
-        Query(where=(("kind", "=", "nothing"),)),
-        Query(where=(("cue", "=", "true"), ("kind", ">=", "b")), limit=9),
-        Query(where=(("name", "=", "word 77"),)),
-        Query(numbers=(5, 900, 17), sort="z", descending=False),
+        (Query(offset=700, limit=200), lambda row: True, lambda row: 0),
+        (Query(sort="z", limit=7), lambda row: True, lambda row: (row["z"] is None, -(row["z"] or 0))),
+        (
+            Query(sort="z", descending=False, offset=890, limit=60),
+            lambda row: True,
+            lambda row: (row["z"] is None, row["z"] or 0),
+        ),
+        (
+            Query(sort="z", by_size=True, offset=3, limit=9),
+            lambda row: True,
+            lambda row: (row["z"] is None, -abs(row["z"] or 0)),
+        ),
+        (
+            Query(sort="kind", descending=False, search="99", limit=30),
+            lambda row: "99" in row["name"],
+            lambda row: (row["kind"] is None, row["kind"] or ""),
+        ),
+        (
+            Query(where=(("kind", "=", "b"), ("z", ">", "0")), sort="z", limit=20),
+            lambda row: row["kind"] == "b" and (row["z"] or 0) > 0,
+            lambda row: -row["z"],
+        ),
+        (Query(where=(("kind", "=", "nothing"),)), lambda row: False, lambda row: 0),
+        (
+            Query(where=(("cue", "=", "true"), ("kind", ">=", "b")), limit=9),
+            lambda row: row["cue"] and (row["kind"] or "") >= "b",
+            lambda row: 0,
+        ),
+        (
+            Query(numbers=(5, 900, 17), sort="z", descending=False),
+            lambda row: row["row"] in (5, 17, 900),
+            lambda row: row["z"],
+        ),
     ],
 )
-def test_a_prepared_table_answers_as_the_parquet_file_does(table: Path, tmp_path: Path, query: Query) -> None:
+def test_a_page_holds_the_rows_that_the_filters_keep_in_their_order(
+    table, tmp_path, query, kept, order
+) -> None:
     kinds = [None if i % 7 == 0 else "abc"[i % 3] for i in range(1000)]
     z = [None if i % 11 == 0 else (-1.0) ** i * i for i in range(1000)]
-    frame = pl.read_parquet(table).with_columns(kind=pl.Series(kinds), z=pl.Series(z))
-    halves = pl.concat([frame.head(333), frame.tail(-333)], rechunk=False)
-    halves.write_parquet(tmp_path / "wider.parquet")
-    write_table(halves, tmp_path / "prepared")
-    plain = table_page(tmp_path / "wider.parquet", query)
-    prepared = table_page(tmp_path / "wider.parquet", query, tmp_path / "prepared")
-    assert prepared == plain
-    assert plain.total or query.where == (("kind", "=", "nothing"),)
+    frame = pl.read_parquet(table).with_columns(kind=pl.Series(kinds, dtype=pl.Categorical), z=pl.Series(z))
+    frame.write_parquet(tmp_path / "wider.parquet", row_group_size=100)
+    page = table_page(tmp_path / "wider.parquet", query)
+    plain = frame.with_columns(pl.col("kind").cast(pl.String)).to_dicts()
+    rows = sorted(filter(kept, ({"row": i, **row} for i, row in enumerate(plain))), key=order)
+    assert page.total == len(rows)
+    assert page.rows == rows[query.offset : query.offset + query.limit]
 
 
 @pytest.mark.parametrize(
@@ -85,33 +103,20 @@ def test_a_query_that_makes_no_sense_is_a_sentence(table: Path, query: Query) ->
         table_page(table, query)
 
 
-def test_a_remembered_filter_is_not_used_for_a_table_that_was_replaced(table: Path, tmp_path: Path) -> None:
-    frame = pl.read_parquet(table)
+def test_a_filter_by_a_column_of_another_file_reads_the_same_rows(table: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
-    below = Query(where=(("z", "<", "0"),))
-    beside = Query(beside=(((other, None), ("z", "<", "0")),))
-    small = tmp_path / "small"  # where a table that is small is not prepared
-    for time, z in enumerate([(-1.0, 1.0, 1.0), (1.0, 1.0, -1.0)]):
-        for file in (table, other):
-            frame.head(3).with_columns(z=pl.Series(z)).write_parquet(file)
-            os.utime(file, ns=(time, time))
-        for page in (table_page(table, below, small), table_page(table, beside)):
-            assert [row["row"] for row in page.rows] == [2 * time]
+    beside = Query(beside=((other, ("z", "<", "0")),))
+    pl.read_parquet(table).head(3).write_parquet(table)
+    for first, z in ((0, (-1.0, 1.0, 1.0)), (2, (1.0, 1.0, -1.0))):
+        pl.DataFrame({"z": z}).write_parquet(other)
+        assert [row["row"] for row in table_page(table, beside).rows] == [first]
 
 
-def test_filters_without_rows_do_not_fill_the_memory() -> None:
-    remembered = Remembered(most_bytes=100_000)
-    for i in range(1000):
-        remembered.of(i, lambda: np.empty(0, np.uint32))
-    assert len(remembered) <= 100
-
-
-def test_a_number_beyond_all_bounds_is_shown_as_missing(table: Path, tmp_path: Path) -> None:
+def test_a_number_beyond_all_bounds_is_shown_as_missing(table: Path) -> None:
     frame = pl.read_parquet(table).with_columns(z=pl.lit(float("inf")))
     frame.write_parquet(table)
-    write_table(frame, tmp_path / "prepared")
-    for prepared in (None, tmp_path / "prepared"):
-        page = table_page(table, Query(limit=1), prepared)
+    for query in (Query(limit=1), Query(sort="name", limit=1)):
+        page = table_page(table, query)
         assert json.loads(json.dumps(page.json(), allow_nan=False))["rows"][0]["z"] is None
 
 
@@ -175,18 +180,6 @@ def test_a_text_that_most_examples_share_is_counted_and_listed_in_part(tmp_path:
     assert 7 in rows
     assert max(rows) > 2 * MOST_EXAMPLES  # spread over the dataset, not its beginning
     assert texts_of(tmp_path / TEXTS).sharing(n + 3) == ([7, n + 3], 2)
-
-
-def test_a_large_table_is_not_read_whole_while_pages_are_not_prepared(
-    client: Client, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    card = client.get("/cards")["cards"][0]["id"]
-    assert client.get(f"/cards/{card}/tables/cues?limit=5")["rows"]  # a small one is
-    monkeypatch.setattr("cuecard.web.explore.explorer.LARGE", 10)
-    refused = client.http.get(f"/api/cards/{card}/tables/cues")
-    assert (refused.status_code, "being prepared" in refused.json()["problem"]) == (422, True)
-    assert client.prepared() == card  # asking began it
-    assert client.get(f"/cards/{card}/tables/cues?limit=5")["rows"]
 
 
 def test_a_card_whose_files_changed_says_so_and_shows_no_texts(client: Client, root: Path) -> None:

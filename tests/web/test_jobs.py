@@ -14,7 +14,7 @@ from cuecard.errors import UsageError
 from cuecard.web import AppSettings
 from cuecard.web.schemas import AuditBody, DataBody, DebiasBody, ProbeBody
 from cuecard.web.service import Service
-from cuecard.web.settings import Limits
+from cuecard.web.state import Limits
 from pace import wait_until
 from web.conftest import Client, pairs
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cuecard.web.app import create_app
-    from cuecard.web.settings import AppSettings
+    from cuecard.web.app import AppSettings, create_app
 
 __all__ = ["AppSettings", "create_app"]
 

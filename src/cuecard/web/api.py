@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from cuecard import wording
-from cuecard.web.explore import tables
-from cuecard.web.explore.models import biased
+from cuecard.web import tables
+from cuecard.web.explorer import biased
 from cuecard.web.forms import all_forms
 from cuecard.web.library import Entry
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody

@@ -16,7 +16,7 @@ from cuecard.errors import CueCardError
 from cuecard.web import api, pages
 from cuecard.web.safety import Asgi, Guard
 from cuecard.web.service import Service
-from cuecard.web.settings import AppSettings
+from cuecard.web.state import AppSettings
 
 #: Requests that are answered at the same time: more would wait for the same processors and need more memory.
 THREADS = 8

@@ -15,8 +15,7 @@ from typing import Any
 
 from cuecard._processes import PYTHON
 from cuecard.web.library import Library
-from cuecard.web.settings import AppSettings
-from cuecard.web.state import ENDED, Job, State
+from cuecard.web.state import ENDED, AppSettings, Job, State
 from cuecard.web.uploads import remove_unfinished
 
 #: Kinds of jobs that write a card.
@@ -133,11 +132,9 @@ class Jobs:
         self._progress_file(job.id).unlink(missing_ok=True)
         commands = [[*PYTHON, "-m", "cuecard", job.kind, *job.arguments]]
         if job.kind == "prepare":
-            commands = [[*PYTHON, "-m", "cuecard.web.explore.preparing", *job.arguments]]
+            commands = [[*PYTHON, "-m", "cuecard.web.preparing", *job.arguments]]
         elif job.kind in WITH_CARD:
-            commands.append(
-                [*PYTHON, "-m", "cuecard.web.explore.preparing", job.out, str(self.settings.root)]
-            )
+            commands.append([*PYTHON, "-m", "cuecard.web.preparing", job.out, str(self.settings.root)])
         try:
             for command in commands:
                 code, message = await asyncio.wait_for(

@@ -17,8 +17,7 @@ from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.errors import InputError, UsageError
 from cuecard.report.verdict import verdict
-from cuecard.web.settings import AppSettings
-from cuecard.web.state import State
+from cuecard.web.state import AppSettings, State
 
 
 @dataclass(frozen=True)

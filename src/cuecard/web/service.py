@@ -20,13 +20,12 @@ from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.web.commands import Reading, inside, reading_of_card, shown_command
-from cuecard.web.explore.explorer import Explorer
+from cuecard.web.explorer import Explorer
 from cuecard.web.forms import names_in
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
-from cuecard.web.settings import AppSettings
-from cuecard.web.state import Job, State, Upload
+from cuecard.web.state import AppSettings, Job, State, Upload
 from cuecard.web.uploads import ENDINGS, stem_of
 
 PREVIEW_SECONDS = 60.0
@@ -102,7 +101,7 @@ class Service:
             "header": data.header or None,
         }
         process = await asyncio.create_subprocess_exec(
-            *(*PYTHON, "-m", "cuecard.web.previewing"),
+            *(*PYTHON, "-m", "cuecard.web.uploads"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cuecard.errors import InputError
-from cuecard.web.settings import AppSettings
-from cuecard.web.state import State, Upload
+import polars as pl
+
+from cuecard.data import load, parse_columns
+from cuecard.data.layout.roles import TASK_ROLES
+from cuecard.data.reading.sources import read_as_is, without_preset
+from cuecard.errors import CueCardError, InputError
+from cuecard.web.state import AppSettings, State, Upload
+from cuecard.web.tables import rows_of
+from cuecard.wording import display_text
 
 #: Endings of files that are read; an archive or a pickle is none of them.
 ENDINGS = (
@@ -111,15 +121,86 @@ def _check_rows(rows: int, most: int) -> None:
 
 
 def _parquet_rows(file: Path) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        return int(pq.ParquetFile(file).metadata.num_rows)
-    except (OSError, pa.ArrowException):
-        raise InputError("The file is no parquet file, or it is damaged.") from None
+        return rows_of(file)
+    except (OSError, pl.exceptions.PolarsError):
+        raise InputError("The file is not a Parquet file, or it is damaged.") from None
 
 
 def _remove(file: Path) -> None:
     file.unlink(missing_ok=True)
     file.parent.rmdir()
+
+
+ROWS = 6
+#: Rows that are read to recognise columns and labels.
+LIMIT = 400
+WIDTH = 160
+
+
+@dataclass(frozen=True)
+class PreviewRequest:
+    """A file and how it shall be read."""
+
+    train: str
+    test: str | None = None
+    task: str | None = None
+    columns: str | None = None
+    labels: str | None = None
+    header: str | None = None
+
+
+def preview(request: PreviewRequest) -> dict[str, Any]:
+    """Return the columns and first rows of a file, how they are understood, and what is wrong with that."""
+    _, source = without_preset(request.train)
+    tables = {
+        split: table.flat()
+        for split, table in read_as_is(source, on_error="skip", limit=LIMIT, header=request.header).items()
+    }
+    frame = tables["train"].frame.head(ROWS)
+    answer: dict[str, Any] = {
+        "columns": frame.columns,
+        "rows": [[display_text(value, WIDTH) for value in row] for row in frame.iter_rows()],
+        "roles": {task: [*roles, "id"] for task, roles in TASK_ROLES.items()},
+        "splits": list(tables),
+        "recognised": {},
+        "task": request.task,
+        "labels": [],
+        "problem": "",
+    }
+    try:
+        data = load(
+            request.train,
+            test=request.test,
+            task=request.task,  # type: ignore[arg-type]
+            columns=parse_columns(request.columns) if request.columns else None,
+            labels=request.labels or None,
+            header=request.header,
+            on_error="skip",
+            max_skipped=1.0,
+            limit=LIMIT,
+        )
+    except CueCardError as error:
+        return answer | {"problem": str(error)}
+    counts = dict(data.train.table["label"].cast(str).value_counts().iter_rows())
+    return answer | {
+        "recognised": dict(data.report.recognised),
+        "task": data.task,
+        "labels": [{"label": label, "count": counts.get(label, 0)} for label in data.labels],
+        "notes": list(data.report.notes),
+        "name": data.name,
+    }
+
+
+def main() -> int:
+    """Answer the request on standard input."""
+    try:
+        answer = preview(PreviewRequest(**json.load(sys.stdin)))
+    except CueCardError as error:
+        answer = {"columns": [], "rows": [], "problem": str(error)}
+    json.dump(answer, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -34,7 +34,6 @@ def test_only_this_machine_needs_no_token_and_requests_are_not_logged(
     started = {}
     monkeypatch.setattr(uvicorn, "run", lambda app, **settings: started.update(settings))
     monkeypatch.setattr("cuecard.web.forms.all_forms", dict)
-    monkeypatch.setattr("cuecard.web.memory.give_back_memory", lambda: None)
     ran = cuecard("serve", "--root", str(tmp_path), *options)
     assert ran.code == 0
     assert started["host"] == host

@@ -350,15 +350,13 @@ def serve(
         raise MissingExtraError(error.name or "fastapi", "serve", "The app") from None
     from cuecard.web import AppSettings, create_app
     from cuecard.web.forms import all_forms
-    from cuecard.web.memory import give_back_memory
-    from cuecard.web.settings import is_loopback
+    from cuecard.web.state import is_loopback
 
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder: create it, or name another with --root.")
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
     settings = AppSettings(root=root.resolve(), host=host, port=port, workers=workers, token=token)
     address = f"http://{host}:{port}/" + (f"enter?token={token}" if token else "")
-    give_back_memory()
     Thread(target=all_forms, daemon=True).start()  # so that the first form opens at once
     typer.echo(f"CueCard is at {address} (stop it with Ctrl-C)")
     uvicorn.run(create_app(settings), host=host, port=port, log_level="warning", access_log=False)

@@ -1,9 +1,10 @@
-"""What the explorer asks of a card: its tables, one cue in depth, and its examples with their texts."""
+"""What pages ask of a card: tables, a cue in depth, examples with texts, and what models do with cues."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,12 +16,91 @@ from cuecard.card.files import TABLES_FOLDER
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.texts import highlight
-from cuecard.web.explore.models import PREDICTION, RIGHT, answered, of_cue
-from cuecard.web.explore.places import CHARTS, CUE_ROWS, EXAMPLES, PAGE, prepared_folder, table_folder
-from cuecard.web.explore.stored import LARGE, rows_of, stored_table
-from cuecard.web.explore.tables import Page, Query, Source, table_page
-from cuecard.web.explore.texts import TEXTS, texts_of
 from cuecard.web.library import Entry, Library
+from cuecard.web.tables import MOST_ROWS, Page, Query, columns_of, rows_at, rows_of, table_page
+from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, TEXTS, prepared_folder, texts_of
+from cuecard.wording import RELIANCE
+
+#: Tables that hold one row per model and cue with its verdict, and per answer what models predict with a cue.
+VERDICTS, ANSWERS = "reliance", "distribution_shares"
+#: Columns of examples: whether a model's prediction is right, and the prediction.
+RIGHT, PREDICTION = "right ", "prediction "
+_ORDER = tuple(RELIANCE)
+_PER_CUE = frozenset({"model", "family", "feature"})
+
+
+def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dict[str, list[dict[str, Any]]]:
+    """Return what models do with a cue: rows of the first tables of probes, and what they answer, by card."""
+    same = (("family", "=", family), ("feature", "=", feature))
+    rows: dict[str, list[dict[str, Any]]] = {"models": [], "answers": []}
+    for other, name, file in _tables(entry, entries):
+        kind = "answers" if name == ANSWERS else "models" if name in other.first_tables else None
+        if kind is None or not set(columns_of(file)) >= _PER_CUE:
+            continue
+        page = table_page(file, Query(where=same, limit=100))
+        rows[kind] += [{"card": other.id, "test": name, **row} for row in page.rows]
+    rows["answers"] = [row for row in rows["answers"] if row.get("predicted_share") is not None]
+    return {kind: _once(each, "model", "test", "answer") for kind, each in rows.items()}
+
+
+def biased(entry: Entry, entries: list[Entry]) -> dict[str, Any]:
+    """Return which model is biased by which cue: a row for each, the strongest first, and a count per model."""
+    rows: list[dict[str, Any]] = []
+    for other, name, file in _tables(entry, entries):
+        if name != VERDICTS or not set(columns_of(file)) >= _PER_CUE | {"verdict"}:
+            continue
+        page = table_page(file, Query(limit=MOST_ROWS))
+        rows += [
+            {"card": other.id, **row, "said": RELIANCE.get(row["verdict"], row["verdict"])}
+            for row in page.rows
+        ]
+    rows = _once(rows, "model", "family", "feature")
+    rows.sort(key=lambda row: (_rank(row["verdict"]), -abs(row.get("difference") or 0.0)))
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for row in rows:
+        counts.setdefault((row["card"], row["model"]), Counter())[row["verdict"]] += 1
+    models: list[dict[str, Any]] = [
+        {"card": card, "model": model, "cues": sum(count.values()), "verdicts": dict(count)}
+        for (card, model), count in counts.items()
+    ]
+    models.sort(key=lambda one: [-one["verdicts"].get(name, 0) for name in _ORDER[:2]])
+    return {"models": models, "rows": rows}
+
+
+def _once(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    """Return the rows without those that an earlier one, of a newer card, replaces."""
+    kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        kept.setdefault(tuple(row.get(name) for name in names), row)
+    return list(kept.values())
+
+
+def answered(entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
+    """Return the models that answered the examples of a card, each with the card whose examples say so.
+
+    Cards of the same files have the same examples in the same order: models that were probed later count for all.
+    """
+    cards: dict[str, Entry] = {}
+    for other in [entry, *entries]:
+        file = other.folder / TABLES_FOLDER / "examples.parquet"
+        if other.fingerprint == entry.fingerprint and file.is_file():
+            for name in columns_of(file):
+                if name.startswith(RIGHT):
+                    cards.setdefault(name.removeprefix(RIGHT), other)
+    return cards
+
+
+def _rank(verdict: str) -> int:
+    return _ORDER.index(verdict) if verdict in _ORDER else len(_ORDER)
+
+
+def _tables(entry: Entry, entries: list[Entry]) -> Iterator[tuple[Entry, str, Path]]:
+    """Give the tables of all cards of the same dataset, the newest first."""
+    for other in sorted(entries, key=lambda one: one.created, reverse=True):
+        if other.fingerprint == entry.fingerprint or other.name == entry.name:
+            for file in sorted((other.folder / TABLES_FOLDER).glob("*.parquet")):
+                yield other, file.stem, file
+
 
 NOT_PREPARED = "The pages of this card are being prepared."
 #: Families whose features are words of the text, which examples mark.
@@ -59,7 +139,7 @@ class Explorer:
         """Return a page of one of the card's tables."""
         if name not in self.tables(entry):
             raise unknown_name("table", name, self.tables(entry))
-        return _page_of(self._source(entry, name), query)
+        return table_page(entry.folder / TABLES_FOLDER / f"{name}.parquet", query)
 
     def cue(self, entry: Entry, family: str, feature: str) -> dict[str, Any]:
         """Return everything the card says about one cue."""
@@ -104,7 +184,7 @@ class Explorer:
         example whose neighbours in the pair graph are wanted: those that share a text with it.
         """
         folder = self._folder(entry)
-        if EXAMPLES not in self.tables(entry):
+        if "examples" not in self.tables(entry):
             raise InputError("This card has no table of examples.")
         extra: dict[str, Any] = {}
         words: Sequence[str] = ()
@@ -120,14 +200,13 @@ class Explorer:
             query = replace(query, numbers=tuple(numbers))
             extra = {"shared": texts.at(same)["example_id"], "sharing": total, "listed": len(numbers)}
         query, models = self._by_models(entry, query)
-        file, prepared = self._examples(entry)
-        page = table_page(file, query, prepared)
+        page = table_page(self._examples(entry), query)
         if has_texts:
             texts = texts_of(folder / TEXTS)
             rows = [{**row, **_marked(texts.at(row["row"]), words)} for row in page.rows]
             page = replace(page, rows=rows)
         for model, source in models.items():
-            answers = stored_table(*source).rows([row["row"] for row in page.rows])
+            answers = rows_at(source, [row["row"] for row in page.rows])
             names = f"{PREDICTION}{model}", f"{RIGHT}{model}"
             rows = [
                 row | {name: one[name] for name in names} for row, one in zip(page.rows, answers, strict=True)
@@ -139,35 +218,28 @@ class Explorer:
         """Return the models whose predictions examples can be filtered by."""
         return sorted(answered(entry, self.library.entries()))
 
-    def _by_models(self, entry: Entry, query: Query) -> tuple[Query, dict[str, Source]]:
+    def _by_models(self, entry: Entry, query: Query) -> tuple[Query, dict[str, Path]]:
         """Return a query whose filters by models of other cards read those, and where these models' answers are."""
-        own, cards = stored_table(*self._examples(entry)), answered(entry, self.library.entries())
-        sources: dict[str, Source] = {}
+        own, cards = self._examples(entry), answered(entry, self.library.entries())
+        sources: dict[str, Path] = {}
         where, beside = [], []
         for condition in query.where:
             model = condition[0].removeprefix(RIGHT)
-            if condition[0] in own.names or not condition[0].startswith(RIGHT) or model not in cards:
+            if condition[0] in columns_of(own) or not condition[0].startswith(RIGHT) or model not in cards:
                 where.append(condition)
                 continue
             sources[model] = self._examples(cards[model])
-            if stored_table(*sources[model]).height != own.height:
+            if rows_of(sources[model]) != rows_of(own):
                 raise InputError(f"The examples of {cards[model].place} are not those of this card.")
             beside.append((sources[model], condition))
         return replace(query, where=tuple(where), beside=tuple(beside)), sources
 
-    def _examples(self, entry: Entry) -> Source:
-        """Return where the examples of a card are."""
-        return self._source(entry, EXAMPLES)
-
-    def _source(self, entry: Entry, name: str) -> Source:
-        """Return where a table of a card is; a large one that is not prepared would be read whole for every page."""
+    def _examples(self, entry: Entry) -> Path:
+        """Return where the examples of a card are, with their labels where these were prepared."""
         folder = self.prepared(entry)
-        file = entry.folder / TABLES_FOLDER / f"{name}.parquet"
-        if folder is not None:
-            return file, table_folder(folder, name)
-        if rows_of(file) > LARGE:
-            raise InputError(f"{NOT_PREPARED} The table {name} is large: ask again when they are.")
-        return file, None
+        if folder is not None and (folder / EXAMPLES).is_file():
+            return folder / EXAMPLES
+        return entry.folder / TABLES_FOLDER / "examples.parquet"
 
     def _cue_rows(self, folder: Path, family: str, feature: str) -> tuple[list[int], int]:
         file = folder / CUE_ROWS
@@ -189,11 +261,6 @@ class Explorer:
         if folder is None:
             raise InputError(NOT_PREPARED)
         return folder
-
-
-def _page_of(source: Source, query: Query) -> Page:
-    file, prepared = source
-    return table_page(file, query, prepared)
 
 
 @lru_cache(maxsize=16)

@@ -1,1 +1,0 @@
-"""What pages read of a card: its tables, its texts and its charts, prepared once so that only rows travel."""

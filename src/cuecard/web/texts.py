@@ -1,0 +1,82 @@
+"""The prepared files of a card: where they are, and its texts by the number of the example."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.errors import UsageError
+from cuecard.web.state import OWN_FOLDER
+
+PAGE, CHARTS = "page.json", "charts"
+CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples.parquet"
+#: Changes when pages need other files than before.
+LAYOUT = 5
+TEXTS, _SENTENCES = "texts.arrow", "sentences.parquet"
+#: Examples with a cue or a text that pages list, filter and sort; a text can be in millions.
+MOST_EXAMPLES = 5_000
+
+
+def prepared_folder(root: Path, key: str) -> Path:
+    """Return where the pages of a card are kept, by the hash of its content."""
+    return root / OWN_FOLDER / "prepared" / f"{LAYOUT}-{key}"
+
+
+def spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return at most `MOST_EXAMPLES` of the rows, evenly over the dataset."""
+    if len(rows) <= MOST_EXAMPLES:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, MOST_EXAMPLES).astype(np.int64)]
+
+
+def write_texts(texts: pl.DataFrame, folder: Path) -> None:
+    """Write one row per example (id, split, label, premise, texts), and which examples hold the same sentence."""
+    texts.write_ipc(folder / TEXTS, compression="uncompressed")
+    numbered = texts.select("premise", "texts").with_row_index("example")
+    premises = numbered.select("example", text="premise")
+    others = numbered.select("example", text="texts").explode("text")
+    long = pl.concat([premises, others]).filter(pl.col("text").str.len_bytes() > 0)
+    sentences = long.select("example", sentence=pl.col("text").rank("dense").cast(pl.UInt32)).unique()
+    sentences.sort("sentence", "example").write_parquet(folder / _SENTENCES)
+
+
+class Texts:
+    """The texts of a card by the number of the example, in a file that is mapped."""
+
+    def __init__(self, file: Path) -> None:
+        self._rows = pl.read_ipc(file, memory_map=True)
+        self._sentences = file.parent / _SENTENCES
+
+    def sharing(self, number: int) -> tuple[list[int], int]:
+        """Return examples that hold one of the sentences of an example, and how many do: a text can be in millions.
+
+        These are its neighbours in the pair graph, itself among them; at most as many as a page can filter.
+        """
+        self.at(number)
+        sentences = pl.scan_parquet(self._sentences)
+        of_example = sentences.filter(pl.col("example") == number).select("sentence")
+        sharing = sentences.join(of_example, on="sentence", how="semi").select("example").unique()
+        found = sharing.collect(engine="streaming")["example"].to_numpy()
+        rows = np.union1d(found.astype(np.int64), [number])
+        listed = spread(rows)
+        if listed.size < rows.size:
+            listed = np.union1d(listed[listed != number][: len(listed) - 1], [number])
+        return listed.tolist(), int(rows.size)
+
+    def at(self, number: int) -> dict[str, str | list[str]]:
+        """Return one example: id, split, label, premise, texts."""
+        if not 0 <= number < self._rows.height:
+            raise UsageError(
+                f"There is no example in row {number}; the last is in row {self._rows.height - 1}."
+            )
+        return self._rows.row(number, named=True)
+
+
+@lru_cache(maxsize=32)
+def texts_of(file: Path) -> Texts:
+    """Return the texts in a file, opened once."""
+    return Texts(file)
