@@ -198,15 +198,16 @@ class Explorer:
             texts = texts_of(folder / TEXTS)
             numbers, total = texts.sharing(same)
             query = replace(query, numbers=tuple(numbers))
-            extra = {"shared": texts.at(same)["example_id"], "sharing": total, "listed": len(numbers)}
+            [example] = texts.at([same])
+            extra = {"shared": example["example_id"], "sharing": total, "listed": len(numbers)}
         query, models = self._by_models(entry, query)
         page = table_page(self._examples(entry), query)
         if has_texts:
-            texts = texts_of(folder / TEXTS)
-            rows = [{**row, **_marked(texts.at(row["row"]), words)} for row in page.rows]
+            examples = texts_of(folder / TEXTS).at(page.numbers)
+            rows = [row | _marked(example, words) for row, example in zip(page.rows, examples, strict=True)]
             page = replace(page, rows=rows)
         for model, source in models.items():
-            answers = rows_at(source, [row["row"] for row in page.rows])
+            answers = rows_at(source, page.numbers)
             names = f"{PREDICTION}{model}", f"{RIGHT}{model}"
             rows = [
                 row | {name: one[name] for name in names} for row, one in zip(page.rows, answers, strict=True)

@@ -76,6 +76,11 @@ class Page:
     offset: int = 0
     extra: Mapping[str, Value] = field(default_factory=dict)
 
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of its rows in the file."""
+        return [number for row in self.rows if isinstance(number := row["row"], int)]
+
     def json(self) -> Row:
         """Return the page as the API shows it."""
         return {

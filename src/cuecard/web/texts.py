@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import polars as pl
 
 from cuecard.errors import UsageError
 from cuecard.web.state import OWN_FOLDER
+from cuecard.web.tables import Row, rows_of
 
 PAGE, CHARTS = "page.json", "charts"
 CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples.parquet"
 #: Changes when pages need other files than before.
 LAYOUT = 5
-TEXTS, _SENTENCES = "texts.arrow", "sentences.parquet"
+TEXTS, _SENTENCES = "texts.parquet", "sentences.parquet"
+#: Rows of texts that are read to show one.
+_ROWS = 2_048
 #: Examples with a cue or a text that pages list, filter and sort; a text can be in millions.
 MOST_EXAMPLES = 5_000
 
@@ -35,7 +39,7 @@ def spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def write_texts(texts: pl.DataFrame, folder: Path) -> None:
     """Write one row per example (id, split, label, premise, texts), and which examples hold the same sentence."""
-    texts.write_ipc(folder / TEXTS, compression="uncompressed")
+    texts.write_parquet(folder / TEXTS, row_group_size=_ROWS)
     numbered = texts.select("premise", "texts").with_row_index("example")
     premises = numbered.select("example", text="premise")
     others = numbered.select("example", text="texts").explode("text")
@@ -45,21 +49,21 @@ def write_texts(texts: pl.DataFrame, folder: Path) -> None:
 
 
 class Texts:
-    """The texts of a card by the number of the example, in a file that is mapped."""
+    """The texts of a card by the number of the example; the file stays on disk."""
 
     def __init__(self, file: Path) -> None:
-        self._rows = pl.read_ipc(file, memory_map=True)
-        self._sentences = file.parent / _SENTENCES
+        self._rows = pl.scan_parquet(file)
+        self._sentences = pl.scan_parquet(file.parent / _SENTENCES)
+        self.total = rows_of(file)
 
     def sharing(self, number: int) -> tuple[list[int], int]:
         """Return examples that hold one of the sentences of an example, and how many do: a text can be in millions.
 
         These are its neighbours in the pair graph, itself among them; at most as many as a page can filter.
         """
-        self.at(number)
-        sentences = pl.scan_parquet(self._sentences)
-        of_example = sentences.filter(pl.col("example") == number).select("sentence")
-        sharing = sentences.join(of_example, on="sentence", how="semi").select("example").unique()
+        self._check(number)
+        of_example = self._sentences.filter(pl.col("example") == number).select("sentence")
+        sharing = self._sentences.join(of_example, on="sentence", how="semi").select("example").unique()
         found = sharing.collect(engine="streaming")["example"].to_numpy()
         rows = np.union1d(found.astype(np.int64), [number])
         listed = spread(rows)
@@ -67,13 +71,16 @@ class Texts:
             listed = np.union1d(listed[listed != number][: len(listed) - 1], [number])
         return listed.tolist(), int(rows.size)
 
-    def at(self, number: int) -> dict[str, str | list[str]]:
-        """Return one example: id, split, label, premise, texts."""
-        if not 0 <= number < self._rows.height:
-            raise UsageError(
-                f"There is no example in row {number}; the last is in row {self._rows.height - 1}."
-            )
-        return self._rows.row(number, named=True)
+    def at(self, numbers: Sequence[int]) -> list[Row]:
+        """Return some examples: id, split, label, premise, texts."""
+        for number in numbers:
+            self._check(number)
+        frames = pl.collect_all([self._rows.slice(number, 1) for number in numbers])
+        return [frame.row(0, named=True) for frame in frames]
+
+    def _check(self, number: int) -> None:
+        if not 0 <= number < self.total:
+            raise UsageError(f"There is no example in row {number}; the last is in row {self.total - 1}.")
 
 
 @lru_cache(maxsize=32)
