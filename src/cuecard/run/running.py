@@ -257,14 +257,14 @@ def _result(section: Section, name: str, run: Callable[[], Result]) -> tuple[Sec
 
 def card_of(
     data: Instances,
-    answers: Sequence[SectionRun],
+    runs: Sequence[SectionRun],
     *,
     examples: Sequence[pl.DataFrame] = (),
     rows: Instances | None = None,
     command: str = "",
     notes: Sequence[str] = (),
 ) -> Card:
-    """Return the card of a dataset with a section per answer; a section that does not fit the others has failed.
+    """Return the card of a dataset with a section per run; a section that does not fit the others has failed.
 
     `examples` are further columns about examples, keyed by example_id and split, and `rows` those that the table of
     examples lists, if not all.
@@ -275,20 +275,21 @@ def card_of(
         table = with_examples(table, further)
     sections: dict[str, Section] = {}
     results: dict[str, Result] = {}
-    for one in answers:
-        sections[one.name] = one.section
-        if one.result is None:
+    for run in runs:
+        sections[run.name] = run.section
+        result = run.result
+        if result is None:
             continue
-        if rows is not None and rows is not data and one.result.examples is not None:
-            listed = one.result.examples.join(table, on=EXAMPLE_KEYS, how="semi", maintain_order="left")
-            one = replace(one, result=replace(one.result, examples=listed))
-        if reason := clash(one.result, tables, table):
-            sections[one.name] = failed(one.section, reason)
+        if rows is not None and rows is not data and result.examples is not None:
+            listed = result.examples.join(table, on=EXAMPLE_KEYS, how="semi", maintain_order="left")
+            result = replace(result, examples=listed)
+        if reason := clash(result, tables, table):
+            sections[run.name] = failed(run.section, reason)
             continue
-        tables.update(one.result.tables)
-        if one.result.examples is not None:
-            table = with_examples(table, one.result.examples)
-        results[one.name] = one.result
+        tables.update(result.tables)
+        if result.examples is not None:
+            table = with_examples(table, result.examples)
+        results[run.name] = result
     tables[EXAMPLES] = table
     findings = judged_over_card(results)
     card = Card(
@@ -299,7 +300,7 @@ def card_of(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             command=command,
             versions=versions(),
-            seconds={one.name: one.seconds for one in answers},
+            seconds={run.name: run.seconds for run in runs},
         ),
     )
     card.attach(tables)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cuecard.web.app import AppSettings, create_app
+    from cuecard.web.app import create_app
+    from cuecard.web.state import AppSettings
 
 __all__ = ["AppSettings", "create_app"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
@@ -13,7 +13,7 @@ from cuecard.web import tables
 from cuecard.web.explorer import biased
 from cuecard.web.forms import all_forms
 from cuecard.web.library import Entry
-from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
+from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
 from cuecard.web.service import Service
 from cuecard.web.uploads import receive
 
@@ -77,14 +77,14 @@ Queries = Annotated[tables.Query, Depends(table_query)]
 @router.get("/cards")
 def list_cards(
     service: Services, search: str = "", sort: str = "created", descending: bool = True, task: str = ""
-) -> dict[str, Any]:
+) -> Json:
     """List the cards below the root."""
     entries = service.library.search(search, sort=sort, descending=descending, task=task)
     measured = [{**e.json(), **_sorted_by(e, sort)} for e in entries]
     return {"cards": measured, "deleted": service.state.deleted()}
 
 
-def _sorted_by(entry: Entry, sort: str) -> dict[str, Any]:
+def _sorted_by(entry: Entry, sort: str) -> Json:
     """Return the measure that cards are sorted by, as a number and written out."""
     measure = entry.measures.get(sort)
     if measure is None:
@@ -98,7 +98,7 @@ def _sorted_by(entry: Entry, sort: str) -> dict[str, Any]:
 
 
 @router.get("/cards/{card}")
-def card_page(entry: Entries, service: Services) -> dict[str, Any]:
+def card_page(entry: Entries, service: Services) -> Json:
     """Return what a card says; `prepared` is false while its pages are being made."""
     if service.explorer.prepared(entry) is None:
         return {"card": entry.json(), "prepared": False, "job": service.prepare(entry).id}
@@ -112,13 +112,13 @@ def card_json(entry: Entries) -> FileResponse:
 
 
 @router.delete("/cards/{card}")
-def delete_card(entry: Entries, service: Services) -> dict[str, Any]:
+def delete_card(entry: Entries, service: Services) -> Json:
     """Move a card to the trash."""
     return {"deleted": service.library.delete(entry.id).name}
 
 
 @router.post("/cards/{card}/undelete")
-def undelete_card(card: str, service: Services) -> dict[str, Any]:
+def undelete_card(card: str, service: Services) -> Json:
     """Take a card back from the trash."""
     try:
         return {"card": service.library.undelete(card).json()}
@@ -138,19 +138,19 @@ def chart(entry: Entries, chart: str, service: Services) -> Response:
 
 
 @router.get("/cards/{card}/tables")
-def table_names(entry: Entries, service: Services) -> dict[str, Any]:
+def table_names(entry: Entries, service: Services) -> Json:
     """List the tables of a card."""
     return {"tables": service.explorer.tables(entry)}
 
 
 @router.get("/cards/{card}/tables/{table}")
-def table_rows(entry: OpenedEntries, table: str, service: Services, query: Queries) -> dict[str, Any]:
+def table_rows(entry: OpenedEntries, table: str, service: Services, query: Queries) -> Json:
     """Return a page of a table."""
     return service.explorer.table(entry, table, query).json()
 
 
 @router.get("/cards/{card}/cues/{family}/{feature:path}")
-def cue(entry: OpenedEntries, family: str, feature: str, service: Services) -> dict[str, Any]:
+def cue(entry: OpenedEntries, family: str, feature: str, service: Services) -> Json:
     """Return everything about one cue."""
     try:
         return service.explorer.cue(entry, family, feature)
@@ -166,7 +166,7 @@ def examples(
     family: str = "",
     feature: str = "",
     same: Annotated[int | None, Query(ge=0)] = None,
-) -> dict[str, Any]:
+) -> Json:
     """Return a page of examples with their texts.
 
     `family` and `feature` keep those that have a cue; `same` those that share a text with the example of that row.
@@ -176,79 +176,75 @@ def examples(
 
 
 @router.get("/compare")
-def compare_cards(
-    card: Annotated[list[str], Query(min_length=2, max_length=6)], service: Services
-) -> dict[str, Any]:
+def compare_cards(card: Annotated[list[str], Query(min_length=2, max_length=6)], service: Services) -> Json:
     """Return the measures of several cards side by side."""
     entries = [entry_of(one, service) for one in card]
     return {"cards": [entry.json() for entry in entries], "measures": service.side_by_side(entries)}
 
 
 @router.get("/files")
-def files(service: Services) -> dict[str, Any]:
+def files(service: Services) -> Json:
     """List the data files below the root."""
     return {"files": service.data_files()}
 
 
 @router.post("/uploads")
-async def upload(
-    request: Request, service: Services, name: Annotated[str, Query(max_length=500)]
-) -> dict[str, Any]:
+async def upload(request: Request, service: Services, name: Annotated[str, Query(max_length=500)]) -> Json:
     """Receive a file as the body of the request."""
     done = await receive(request.stream(), name, service.settings, service.state)
     return {"upload": f"upload:{done.id}", "name": done.name, "bytes": done.bytes}
 
 
 @router.post("/preview")
-async def preview(body: DataBody, service: Services) -> dict[str, Any]:
+async def preview(body: DataBody, service: Services) -> Json:
     """Look at a dataset: columns, what they were recognised as, and some rows."""
     return await service.preview(body)
 
 
 @router.get("/forms")
-def analyses() -> dict[str, Any]:
+def analyses() -> Json:
     """Return the parameters of all analyses."""
     return all_forms()
 
 
 @router.post("/audits")
-def new_audit(body: AuditBody, service: Services) -> dict[str, Any]:
+def new_audit(body: AuditBody, service: Services) -> Json:
     """Queue an audit."""
     return service.jobs.seen(service.audit(body))
 
 
 @router.post("/cards/{card}/probes")
-def new_probe(entry: Entries, body: ProbeBody, service: Services) -> dict[str, Any]:
+def new_probe(entry: Entries, body: ProbeBody, service: Services) -> Json:
     """Queue a probe of models."""
     return service.jobs.seen(service.probe(entry, body))
 
 
 @router.post("/cards/{card}/questions")
-def new_questions(entry: Entries, body: AskBody, service: Services) -> dict[str, Any]:
+def new_questions(entry: Entries, body: AskBody, service: Services) -> Json:
     """Queue questions to a language model."""
     return service.jobs.seen(service.ask(entry, body))
 
 
 @router.post("/cards/{card}/remedies")
-def new_remedy(entry: Entries, body: DebiasBody, service: Services) -> dict[str, Any]:
+def new_remedy(entry: Entries, body: DebiasBody, service: Services) -> Json:
     """Queue a remedy."""
     return service.jobs.seen(service.debias(entry, body))
 
 
 @router.post("/cards/{card}/plans")
-def new_plan(entry: Entries, body: PlanBody, service: Services) -> dict[str, Any]:
+def new_plan(entry: Entries, body: PlanBody, service: Services) -> Json:
     """Queue a plan of which examples to change."""
     return service.jobs.seen(service.plan(entry, body))
 
 
 @router.get("/cards/{card}/plans")
-def plans(entry: Entries, service: Services) -> dict[str, Any]:
+def plans(entry: Entries, service: Services) -> Json:
     """List the plans that were made for a card."""
     return {"plans": [service.jobs.seen(job) for job in service.plans(entry)]}
 
 
 @router.get("/cards/{card}/models")
-def biased_models(entry: Entries, service: Services) -> dict[str, Any]:
+def biased_models(entry: Entries, service: Services) -> Json:
     """Return which model is biased by which cue, of all models that were probed on the dataset of a card."""
     return biased(entry, service.library.entries())
 
@@ -263,13 +259,13 @@ def weights(entry: Entries, service: Services) -> FileResponse:
 
 
 @router.get("/jobs")
-def list_jobs(service: Services) -> dict[str, Any]:
+def list_jobs(service: Services) -> Json:
     """List the newest jobs."""
     return {"jobs": [service.jobs.seen(job) for job in service.state.jobs(limit=30)]}
 
 
 @router.get("/jobs/{job}")
-def one_job(job: str, service: Services) -> dict[str, Any]:
+def one_job(job: str, service: Services) -> Json:
     """Return one job."""
     try:
         return service.jobs.seen(service.state.job(job))
@@ -293,7 +289,7 @@ async def job_events(job: str, service: Services) -> StreamingResponse:
 
 
 @router.post("/jobs/{job}/cancel")
-async def cancel_job(job: str, service: Services) -> dict[str, Any]:
+async def cancel_job(job: str, service: Services) -> Json:
     """Cancel a job that waits or runs."""
     await service.jobs.cancel(job)
     return one_job(job, service)

@@ -17,8 +17,19 @@ from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.texts import highlight
 from cuecard.web.library import Entry, Library
-from cuecard.web.tables import MOST_ROWS, Page, Query, columns_of, rows_at, rows_of, table_page
-from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, TEXTS, prepared_folder, texts_of
+from cuecard.web.schemas import Json
+from cuecard.web.tables import (
+    MOST_ROWS,
+    Page,
+    Query,
+    Row,
+    Value,
+    columns_of,
+    rows_at,
+    rows_of,
+    table_page,
+)
+from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, TEXTS, ExampleTexts, prepared_folder, texts_of
 from cuecard.wording import RELIANCE
 
 #: Tables that hold one row per model and cue with its verdict, and per answer what models predict with a cue.
@@ -29,10 +40,10 @@ _ORDER = tuple(RELIANCE)
 _PER_CUE = frozenset({"model", "family", "feature"})
 
 
-def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dict[str, list[dict[str, Any]]]:
+def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dict[str, list[Row]]:
     """Return what models do with a cue: rows of the first tables of probes, and what they answer, by card."""
     same = (("family", "=", family), ("feature", "=", feature))
-    rows: dict[str, list[dict[str, Any]]] = {"models": [], "answers": []}
+    rows: dict[str, list[Row]] = {"models": [], "answers": []}
     for other, name, file in _tables(entry, entries):
         kind = "answers" if name == ANSWERS else "models" if name in other.first_tables else None
         if kind is None or not set(columns_of(file)) >= _PER_CUE:
@@ -43,35 +54,35 @@ def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dic
     return {kind: _once(each, "model", "test", "answer") for kind, each in rows.items()}
 
 
-def biased(entry: Entry, entries: list[Entry]) -> dict[str, Any]:
+def biased(entry: Entry, entries: list[Entry]) -> Json:
     """Return which model is biased by which cue: a row for each, the strongest first, and a count per model."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for other, name, file in _tables(entry, entries):
         if name != VERDICTS or not set(columns_of(file)) >= _PER_CUE | {"verdict"}:
             continue
         page = table_page(file, Query(limit=MOST_ROWS))
         rows += [
-            {"card": other.id, **row, "said": RELIANCE.get(row["verdict"], row["verdict"])}
+            {"card": other.id, **row, "said": RELIANCE.get(verdict := str(row["verdict"]), verdict)}
             for row in page.rows
         ]
     rows = _once(rows, "model", "family", "feature")
-    rows.sort(key=lambda row: (_rank(row["verdict"]), -abs(row.get("difference") or 0.0)))
+    rows.sort(key=lambda row: (_rank(str(row["verdict"])), -_size(row.get("difference"))))
     counts: dict[tuple[str, str], Counter[str]] = {}
     for row in rows:
-        counts.setdefault((row["card"], row["model"]), Counter())[row["verdict"]] += 1
-    models: list[dict[str, Any]] = [
-        {"card": card, "model": model, "cues": sum(count.values()), "verdicts": dict(count)}
-        for (card, model), count in counts.items()
+        counts.setdefault((str(row["card"]), str(row["model"])), Counter())[str(row["verdict"])] += 1
+    ranked = sorted(counts.items(), key=lambda one: [-one[1][name] for name in _ORDER[:2]])
+    models = [
+        {"card": card, "model": model, "cues": count.total(), "verdicts": dict(count)}
+        for (card, model), count in ranked
     ]
-    models.sort(key=lambda one: [-one["verdicts"].get(name, 0) for name in _ORDER[:2]])
     return {"models": models, "rows": rows}
 
 
-def _once(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+def _once(rows: list[Row], *names: str) -> list[Row]:
     """Return the rows without those that an earlier one, of a newer card, replaces."""
-    kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+    kept: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        kept.setdefault(tuple(row.get(name) for name in names), row)
+        kept.setdefault(tuple(str(row.get(name)) for name in names), row)
     return list(kept.values())
 
 
@@ -88,6 +99,10 @@ def answered(entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
                 if name.startswith(RIGHT):
                     cards.setdefault(name.removeprefix(RIGHT), other)
     return cards
+
+
+def _size(value: Value) -> float:
+    return abs(value) if isinstance(value, int | float) else 0.0
 
 
 def _rank(verdict: str) -> int:
@@ -141,7 +156,7 @@ class Explorer:
             raise unknown_name("table", name, self.tables(entry))
         return table_page(entry.folder / TABLES_FOLDER / f"{name}.parquet", query)
 
-    def cue(self, entry: Entry, family: str, feature: str) -> dict[str, Any]:
+    def cue(self, entry: Entry, family: str, feature: str) -> Json:
         """Return everything the card says about one cue."""
         same = (("family", "=", family), ("feature", "=", feature))
         matches = self.table(entry, "cues", Query(where=same, limit=1))
@@ -186,7 +201,7 @@ class Explorer:
         folder = self._folder(entry)
         if "examples" not in self.tables(entry):
             raise InputError("This card has no table of examples.")
-        extra: dict[str, Any] = {}
+        extra: Row = {}
         words: Sequence[str] = ()
         if cue is not None:
             numbers, total = self._cue_rows(folder, *cue)
@@ -199,7 +214,7 @@ class Explorer:
             numbers, total = texts.sharing(same)
             query = replace(query, numbers=tuple(numbers))
             [example] = texts.at([same])
-            extra = {"shared": example["example_id"], "sharing": total, "listed": len(numbers)}
+            extra = {"shared": example.example_id, "sharing": total, "listed": len(numbers)}
         query, models = self._by_models(entry, query)
         page = table_page(self._examples(entry), query)
         if has_texts:
@@ -270,9 +285,9 @@ def _document(file: Path) -> dict[str, Any]:
     return document
 
 
-def _marked(example: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
+def _marked(example: ExampleTexts, words: Sequence[str]) -> Row:
     """Return the texts of an example in pieces, the words of a cue marked."""
     return {
-        "premise": [asdict(piece) for piece in highlight(example["premise"] or "", ())],
-        "texts": [[asdict(piece) for piece in highlight(text or "", words)] for text in example["texts"]],
+        "premise": [asdict(piece) for piece in highlight(example.premise or "", ())],
+        "texts": [[asdict(piece) for piece in highlight(text or "", words)] for text in example.texts],
     }

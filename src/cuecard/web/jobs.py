@@ -15,6 +15,7 @@ from typing import Any
 
 from cuecard._processes import PYTHON
 from cuecard.web.library import Library
+from cuecard.web.schemas import Json
 from cuecard.web.state import ENDED, AppSettings, Job, State
 from cuecard.web.uploads import remove_unfinished
 
@@ -80,7 +81,7 @@ class Jobs:
                 steps.append(json.loads(line))
         return [step for step in steps if isinstance(step, dict)]
 
-    def seen(self, job: Job) -> dict[str, Any]:
+    def seen(self, job: Job) -> Json:
         """Return a job as the API shows it."""
         steps = self.progress(job)
         return {

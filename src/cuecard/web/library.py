@@ -9,7 +9,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cuecard import wording
 from cuecard.analysis import SEVERITIES, Measure
@@ -17,6 +16,7 @@ from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.errors import InputError, UsageError
 from cuecard.report.verdict import verdict
+from cuecard.web.schemas import Json
 from cuecard.web.state import AppSettings, State
 
 
@@ -41,7 +41,7 @@ class Entry:
     command: str
     key: str  # hash of the card's content, by which its pages are prepared
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Json:
         """Return the entry as the API shows it."""
         main = self.main
         return {

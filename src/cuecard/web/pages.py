@@ -6,7 +6,7 @@ import shlex
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
@@ -21,7 +21,9 @@ from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
 from cuecard.web.commands import equivalent
 from cuecard.web.forms import all_forms
+from cuecard.web.library import Entry
 from cuecard.web.safety import REPORT_POLICY
+from cuecard.web.schemas import Json
 from cuecard.web.service import Service
 from cuecard.wording import display_text
 
@@ -52,7 +54,7 @@ def _version_of_files() -> str:
     return sha256(own.encode()).hexdigest()[:12]
 
 
-def _render(request: Request, template: str, **values: Any) -> HTMLResponse:
+def _render(request: Request, template: str, **values: object) -> HTMLResponse:
     page = environment().get_template(template)
     token = request.scope.get("state", {}).get("page_token", "")
     return HTMLResponse(page.render(page_token=token, here=request.url.path, **values))
@@ -171,7 +173,9 @@ def report(entry: Entries) -> FileResponse:
     return FileResponse(file, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
 
 
-def _of_card(request: Request, service: Service, entry: Any, template: str, **values: Any) -> HTMLResponse:
+def _of_card(
+    request: Request, service: Service, entry: Entry, template: str, **values: object
+) -> HTMLResponse:
     """Render a page of a card, or one that waits until its pages are prepared."""
     if service.explorer.prepared(entry) is None:
         job = service.jobs.seen(service.prepare(entry))
@@ -191,7 +195,7 @@ def _of_card(request: Request, service: Service, entry: Any, template: str, **va
             entry.command,
             entry.folder,
             service.settings.root,
-            feature=values.get("feature", ""),
+            feature=str(values.get("feature", "")),
         ),
         **values,
     )
@@ -227,6 +231,6 @@ def style(version: str) -> Response:
 
 
 @router.get("/static/{version}/themes.json")
-def themes(version: str) -> dict[str, Any]:
+def themes(version: str) -> Json:
     """Return the colours of charts, light and dark."""
     return {"light": vega_config(LIGHT), "dark": vega_config(DARK)}

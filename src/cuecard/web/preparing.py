@@ -38,6 +38,7 @@ from cuecard.report.texts import Piece, highlight
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure
 from cuecard.web.commands import Reading, inside, reading_of_card
+from cuecard.web.schemas import Json
 from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, prepared_folder, spread, write_texts
 from cuecard.wording import display_text
 
@@ -78,11 +79,12 @@ def tell(title: str) -> None:
             log.write(json.dumps({"stage": title, "at": time.time()}) + "\n")
 
 
-def _page(card: Card) -> tuple[dict[str, Any], dict[str, Any]]:
+def _page(card: Card) -> tuple[Json, Json]:
     """Return what the pages of a card say, and its charts by name."""
     from cuecard.report.charts.kinds import chart_specification
 
-    sections, charts = [], {}
+    sections: list[Json] = []
+    charts: Json = {}
     for name, section in card.sections.items():
         view = section_view(card, name)
         for i, chart in enumerate(view.charts):
@@ -100,7 +102,7 @@ def _page(card: Card) -> tuple[dict[str, Any], dict[str, Any]]:
             }
         )
     judged = verdict(card)
-    page = {
+    page: Json = {
         "verdict": asdict(judged),
         "figures": [_figure(figure) for figure in key_figures(card)],
         "answers": [asdict(answer) for answer in answers(card)],
@@ -113,7 +115,7 @@ def _page(card: Card) -> tuple[dict[str, Any], dict[str, Any]]:
     return page, charts
 
 
-def _view(name: str, view: SectionView) -> dict[str, Any]:
+def _view(name: str, view: SectionView) -> Json:
     return {
         "lead": [display_text(text, 1000) for text in view.lead],
         "figures": [_figure(figure) for figure in view.figures],
@@ -136,7 +138,7 @@ def _figure(figure: KeyFigure) -> dict[str, str]:
     return asdict(figure)
 
 
-def _table(table: TableView) -> dict[str, Any]:
+def _table(table: TableView) -> Json:
     return {
         "title": table.title,
         "caption": table.caption,
@@ -156,7 +158,7 @@ def _table(table: TableView) -> dict[str, Any]:
     }
 
 
-def _finding(card: Card, finding: Finding) -> dict[str, Any]:
+def _finding(card: Card, finding: Finding) -> Json:
     line = meter(finding)
     return {
         "id": finding.id,
@@ -182,9 +184,7 @@ def _finding(card: Card, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _pieces(
-    card: Card, finding: Finding, field: str, text: str, words: Sequence[str]
-) -> list[dict[str, Any]]:
+def _pieces(card: Card, finding: Finding, field: str, text: str, words: Sequence[str]) -> list[Json]:
     pieces: list[Piece] = highlight(text, words if looked_at(card, finding, field) else ())
     return [asdict(piece) for piece in pieces]
 
@@ -197,7 +197,7 @@ class TextIndexError(Exception):
     """The texts of a card cannot be shown; the message says why."""
 
 
-def write_index(card: Card, card_folder: Path, folder: Path, root: Path) -> dict[str, Any]:
+def write_index(card: Card, card_folder: Path, folder: Path, root: Path) -> Json:
     """Write the texts, the columns to filter by and the examples of every cue, and return what is there."""
     data = read_again(card, card_folder, root)
     examples = card.tables["examples"]

@@ -14,14 +14,15 @@ from asyncio import Event
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from cuecard.web.state import AppSettings
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = Scope
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOG = logging.getLogger("cuecard.web")
@@ -142,7 +143,7 @@ def _again(body: bytes) -> Receive:
     """Return a `receive` that gives a body that was already read, and then waits as the connection would."""
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive() -> MutableMapping[str, Any]:
+    async def receive() -> Message:
         if left:
             return left.pop()
         await Event().wait()
@@ -181,7 +182,7 @@ async def _answer(send: Send, status: int, text: str, extra: list[tuple[bytes, b
 def _with_headers(send: Send) -> Send:
     """Return a `send` that adds what every answer says about itself."""
 
-    async def sending(message: MutableMapping[str, Any]) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", []))
             present = {name.lower() for name, _ in headers}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+#: What the API answers: only what JSON can hold.
+Json: TypeAlias = dict[str, object]
 Text = Field(default="", max_length=4_000)
 
 

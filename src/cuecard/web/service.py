@@ -24,7 +24,7 @@ from cuecard.web.explorer import Explorer
 from cuecard.web.forms import names_in
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
-from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
+from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
 from cuecard.web.state import AppSettings, Job, State, Upload
 from cuecard.web.uploads import ENDINGS, stem_of
 
@@ -89,7 +89,7 @@ class Service:
         options += [("--on-error", data.on_error)] if data.on_error != "stop" else []
         return Reading(self.path_of(data.train), tuple(options))
 
-    async def preview(self, data: DataBody) -> dict[str, Any]:
+    async def preview(self, data: DataBody) -> Json:
         """Return the first rows of a dataset and how its columns are understood."""
         reading = self.reading(data)
         request = {
@@ -128,12 +128,12 @@ class Service:
             f"{self.settings.root.resolve()}/", ""
         )
 
-    def side_by_side(self, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    def side_by_side(self, entries: Sequence[Entry]) -> list[Json]:
         """Return a row per measure that a card has, with a cell per card: written out, and the bare number."""
         cards = [self.library.card(entry.id) for entry in entries]
         by_name = [{measure.name: measure for measure in card.all_measures()} for card in cards]
         names = list(dict.fromkeys(name for measures in by_name for name in measures))
-        rows = []
+        rows: list[Json] = []
         for name in names:
             present = [measures.get(name) for measures in by_name]
             first = next(measure for measure in present if measure is not None)
@@ -282,7 +282,7 @@ class Service:
         return parent / f"{stem}-{secrets.token_hex(4)}{dot}{ending}"
 
 
-def _cell(measure: Measure) -> dict[str, Any]:
+def _cell(measure: Measure) -> Json:
     write = partial(wording.in_unit, unit=measure.unit)
     interval = (
         ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 #: Folder below the root that holds what is the app's own: its database, uploads, prepared cards, the trash.
 OWN_FOLDER = ".cuecard"
@@ -292,7 +292,7 @@ class State:
                 "INSERT OR REPLACE INTO deleted VALUES (?, ?, ?, ?)", (card_id, name, place, time.time())
             )
 
-    def deleted(self) -> list[Mapping[str, Any]]:
+    def deleted(self) -> list[Mapping[str, object]]:
         """Return the cards in the trash, the newest first."""
         with self._open() as db:
             return [dict(row) for row in db.execute("SELECT * FROM deleted ORDER BY deleted DESC").fetchall()]

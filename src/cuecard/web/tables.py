@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +25,12 @@ Condition = tuple[str, str, str]
 MOST_ROWS = 200
 #: The column that holds the number of a row in its file.
 _NUMBER = "\0row"
-_COMPARE: Mapping[str, Callable[[pl.Expr, object], pl.Expr]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+_COMPARE: Mapping[str, Callable[[pl.Expr, float | str], pl.Expr]] = {
+    "=": pl.Expr.eq,
+    "<": pl.Expr.lt,
+    "<=": pl.Expr.le,
+    ">": pl.Expr.gt,
+    ">=": pl.Expr.ge,
 }
 
 
@@ -81,11 +80,11 @@ class Page:
         """The numbers of its rows in the file."""
         return [number for row in self.rows if isinstance(number := row["row"], int)]
 
-    def json(self) -> Row:
+    def json(self) -> dict[str, object]:
         """Return the page as the API shows it."""
         return {
-            "columns": [*self.columns],
-            "rows": [*self.rows],
+            "columns": self.columns,
+            "rows": self.rows,
             "total": self.total,
             "offset": self.offset,
             **self.extra,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import polars as pl
 
 from cuecard.errors import UsageError
 from cuecard.web.state import OWN_FOLDER
-from cuecard.web.tables import Row, rows_of
+from cuecard.web.tables import rows_of
 
 PAGE, CHARTS = "page.json", "charts"
 CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples.parquet"
@@ -48,6 +49,15 @@ def write_texts(texts: pl.DataFrame, folder: Path) -> None:
     sentences.sort("sentence", "example").write_parquet(folder / _SENTENCES)
 
 
+@dataclass(frozen=True)
+class ExampleTexts:
+    """The texts of an example: its premise, and its hypothesis or all of its choices."""
+
+    example_id: str
+    premise: str | None
+    texts: Sequence[str | None]
+
+
 class Texts:
     """The texts of a card by the number of the example; the file stays on disk."""
 
@@ -71,12 +81,13 @@ class Texts:
             listed = np.union1d(listed[listed != number][: len(listed) - 1], [number])
         return listed.tolist(), int(rows.size)
 
-    def at(self, numbers: Sequence[int]) -> list[Row]:
-        """Return some examples: id, split, label, premise, texts."""
+    def at(self, numbers: Sequence[int]) -> list[ExampleTexts]:
+        """Return the texts of some examples."""
         for number in numbers:
             self._check(number)
-        frames = pl.collect_all([self._rows.slice(number, 1) for number in numbers])
-        return [frame.row(0, named=True) for frame in frames]
+        rows = self._rows.select("example_id", "premise", "texts")
+        frames = pl.collect_all([rows.slice(number, 1) for number in numbers])
+        return [ExampleTexts(*frame.row(0)) for frame in frames]
 
     def _check(self, number: int) -> None:
         if not 0 <= number < self.total:

@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from cuecard.data import load, parse_columns
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.data.reading.sources import read_as_is, without_preset
 from cuecard.errors import CueCardError, InputError
+from cuecard.web.schemas import Json
 from cuecard.web.state import AppSettings, State, Upload
 from cuecard.web.tables import rows_of
 from cuecard.wording import display_text
@@ -150,7 +150,7 @@ class PreviewRequest:
     header: str | None = None
 
 
-def preview(request: PreviewRequest) -> dict[str, Any]:
+def preview(request: PreviewRequest) -> Json:
     """Return the columns and first rows of a file, how they are understood, and what is wrong with that."""
     _, source = without_preset(request.train)
     tables = {
@@ -158,7 +158,7 @@ def preview(request: PreviewRequest) -> dict[str, Any]:
         for split, table in read_as_is(source, on_error="skip", limit=LIMIT, header=request.header).items()
     }
     frame = tables["train"].frame.head(ROWS)
-    answer: dict[str, Any] = {
+    answer: Json = {
         "columns": frame.columns,
         "rows": [[display_text(value, WIDTH) for value in row] for row in frame.iter_rows()],
         "roles": {task: [*roles, "id"] for task, roles in TASK_ROLES.items()},
