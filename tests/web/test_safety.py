@@ -114,7 +114,7 @@ def test_log_lines_hold_no_content_of_the_user(
         ("a.csv", b"text,label\n" + b"a,b\n" * 20, {"upload_rows": 10}, "more rows"),
         ("a.csv", b"text,label\na,b\n", {"upload_seconds": -1.0}, "took longer"),
         ("a.csv", b"x" * 200, {"upload_bytes": 100}, "larger"),
-        ("a.parquet", b"no parquet file", {}, "no parquet file"),
+        ("a.parquet", b"no parquet file", {}, "not a Parquet file"),
         ("a.npz", b"text", {}, "are read, not"),
     ],
 )

@@ -132,7 +132,9 @@ def test_a_plan_that_came_with_a_folder_moves_no_file_of_the_users(tmp_path: Pat
     secret.write_text("secret")
     plan = tmp_path / "card" / ".cuecard-writing-1234" / "plan.json"
     plan.parent.mkdir(parents=True)
-    plan.write_text(json.dumps({"files": [], "stale": [], "last": [str(secret), str(target)]}))
+    plan.write_text(
+        json.dumps({"files": [], "stale": [], "last": {"file": str(secret), "place": str(target)}})
+    )
     recover(tmp_path / "card")
     assert secret.read_text() == "secret"
     assert not target.exists()
@@ -161,7 +163,8 @@ def test_a_plan_that_came_with_a_folder_follows_no_link_out_of_it(tmp_path: Path
 INTERRUPTED = """
 import os, signal, sys
 from pathlib import Path
-from cuecard.writing import check_file, check_folder, write_together
+from cuecard.targets import check_file, check_folder
+from cuecard.writing import write_together
 
 folder, steps = Path(sys.argv[1]), {"open", "os.mkdir", "os.rename", "ctypes.dlsym"}
 left, at, counting = 0, 0, False

@@ -12,14 +12,14 @@ import polars as pl
 from cuecard.audits import Cues
 from cuecard.cache import cache_folder
 from cuecard.data import Instances, Source
-from cuecard.data.output import check_not_read, check_writable, write_rows
+from cuecard.data.output.rows import check_not_read, check_writable, write_rows
 from cuecard.limits import check_seed
 from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.cue_members import sample_test
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.run.running import Data, ProgressOption, ensure_loaded, shown_progress
-from cuecard.writing import check_file
+from cuecard.targets import check_file
 
 
 def ask(

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.audits import Cues
 from cuecard.data import Instances, Source
-from cuecard.data.output import check_not_read, check_writable, write_rows
+from cuecard.data.output.rows import check_not_read, check_writable, write_rows
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 from cuecard.probes import Predictions, PredictionSource, read_predictions

@@ -19,7 +19,8 @@ from cuecard.errors import CueCardError, InputError, UsageError
 from cuecard.models import TextModel
 from cuecard.models.recipe import Recipe
 from cuecard.models.saved import load_model
-from cuecard.writing import check_folder, locked, made_folders, write_json, write_whole
+from cuecard.targets import check_folder
+from cuecard.writing import locked, made_folders, write_json, write_whole
 
 if TYPE_CHECKING:
     from cuecard.run.training import Trained

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from cuecard.data.loading import LoadedRows
-from cuecard.data.output import check_not_read, check_writable, write_rows
+from cuecard.data.output.rows import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.limits import check_seed
 from cuecard.probes import matching_label
@@ -18,8 +18,8 @@ from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
 from cuecard.run.running import Data, ProgressOption, ensure_loaded
+from cuecard.targets import check_folder
 from cuecard.wording import only_applies_to
-from cuecard.writing import check_folder
 
 
 @dataclass(frozen=True, eq=False)

@@ -359,8 +359,8 @@ def test_a_report_that_cannot_be_written_takes_the_rows_in_parts_back(
     def broken(*_arguments, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("cuecard.writing.folders._move", broken)
-    monkeypatch.setattr("cuecard.writing.folders.exchanged", broken)
+    monkeypatch.setattr("cuecard.writing._Plan.follow", broken)
+    monkeypatch.setattr("cuecard.writing._exchanged", broken)
     ran = cuecard(
         "debias", train, "--memory", "1KB", "--min-count", 20, "--report", tmp_path / "card",
         "--out", tmp_path / name,

@@ -38,7 +38,8 @@ def report(
     """Print a saved card and write its HTML report."""
     from cuecard.card import load_card, save_report
     from cuecard.cli.show import print_card, rendered
-    from cuecard.writing import check_file, check_folder, write_text
+    from cuecard.targets import check_file, check_folder
+    from cuecard.writing import write_text
 
     folder = card if card.is_dir() else card.parent
     if out is not None:
@@ -107,7 +108,7 @@ def compare(
 
     reports = [folder / REPORT_FILE for folder in cards]
     if report is not None:
-        from cuecard.writing import check_file
+        from cuecard.targets import check_file
 
         if report.suffix != ".html":
             raise UsageError(f"{report}: the page is written as .html, such as changes.html.")
@@ -200,7 +201,7 @@ def board(
     from cuecard.card import board as rank
     from cuecard.card import card_folders, load_card
     from cuecard.report.board import check_board_path, write_badges, write_board
-    from cuecard.writing import check_file, check_folder
+    from cuecard.targets import check_file, check_folder
 
     if page is not None:
         check_file(check_board_path(page), inputs=[], option="--page")
@@ -271,7 +272,8 @@ def export(
     from cuecard.card import load_card
     from cuecard.errors import UsageError
     from cuecard.report import exports
-    from cuecard.writing import check_file, write_text
+    from cuecard.targets import check_file
+    from cuecard.writing import write_text
 
     if finding is not None and format != "issue":
         raise UsageError("--finding only applies to issues: add --format issue, or leave it out.")

@@ -72,7 +72,7 @@ def check(
     from cuecard.errors import UsageError, printable
     from cuecard.run import check as run_check
     from cuecard.run import is_card, write_starter_policy
-    from cuecard.writing import check_file
+    from cuecard.targets import check_file
 
     read = [*dataset.inputs, baseline]
     for target, name, inputs in (

@@ -58,7 +58,7 @@ def demo(
     from cuecard.data.demo import demo_files
     from cuecard.remedies.lexical_weights import TRADE_OFF
     from cuecard.run import audit, debias, probe
-    from cuecard.writing import check_folder
+    from cuecard.targets import check_folder
 
     check_folder(out, [*CARD_FILES, "data/*"])
     with stage("Generating", silent=quiet):

@@ -96,7 +96,7 @@ def plan(
     from cuecard.cli.show import display, exit_if_failed, rendered
     from cuecard.errors import UsageError
     from cuecard.run import AUDIT_FOLDER, apply_worksheet, plan_file
-    from cuecard.writing import check_file, check_folder
+    from cuecard.targets import check_file, check_folder
 
     if (apply is not None) + (policy is not None) + bool(goal) != 1:
         raise UsageError("Give one of --goal, --policy and --apply.")
@@ -192,13 +192,13 @@ def stress(
     from json import dumps
 
     from cuecard.cli.show import display
-    from cuecard.data.output import check_writable
+    from cuecard.data.output.rows import check_writable
     from cuecard.errors import UsageError
     from cuecard.remedies.stress_sets import STRESS_FILES
     from cuecard.report import stress_lines
     from cuecard.run import hard_examples, identical_pairs_file
     from cuecard.run.next_commands import on_same_data
-    from cuecard.writing import check_folder
+    from cuecard.targets import check_folder
 
     if kind == "hard" and (sample is not None or match is not None):
         raise UsageError(

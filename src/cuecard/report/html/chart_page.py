@@ -17,7 +17,8 @@ from cuecard.report.html.chart_library import WITHOUT, chart_library
 from cuecard.report.html.engine import picture
 from cuecard.report.html.inlined import script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
-from cuecard.writing import check_file, write_text, write_whole
+from cuecard.targets import check_file
+from cuecard.writing import write_text, write_whole
 
 SUFFIXES = (".html", ".png", ".svg")
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from cuecard.errors import InputError, UsageError
-from cuecard.writing.faults import try_writing, unwritable, writing_to
+from cuecard.writing import try_writing, unwritable, writing_to
 
 #: Bytes that must fit: a report with its charts is not smaller, a file may be.
 _ROOM_OF_FOLDER, _ROOM_OF_FILE = 2 << 20, 1 << 16
