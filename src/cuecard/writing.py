@@ -22,8 +22,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from filelock import lock_descriptor
-
 from cuecard.errors import CueCardError, InputError
 
 #: Writes the file of that name, which does not exist yet.
@@ -119,6 +117,8 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Iterator[bool]:
 
 def _lock(folder: Path) -> int | None:
     """Return a handle of the folder that holds its lock, None where it has no locks; raise if another run has it."""
+    from filelock import lock_descriptor  # imported where something is written: a short command does not
+
     try:
         handle = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:  # the writer before us has failed and has removed what it made
