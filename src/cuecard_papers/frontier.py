@@ -21,7 +21,7 @@ from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.models.text_model import TextModel
 from cuecard.probes import DebiasedEvaluation, Predictions, check_test
 from cuecard.remedies import NeutralWeights
-from cuecard.run.correcting import dev_as_test
+from cuecard.run.predicting import dev_as_test
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed, percent, plural

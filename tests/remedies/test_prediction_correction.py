@@ -12,7 +12,7 @@ from cuecard.data.demo import demo_choice, demo_predictions, write_demo
 from cuecard.errors import InputError, UsageError
 from cuecard.probes import read_predictions
 from cuecard.remedies.correction import cost_sentence
-from cuecard.run.correcting import dev_as_test
+from cuecard.run.predicting import dev_as_test
 from small_sets import pair_instances
 
 LABELS, WORDS = ("contradiction", "entailment", "neutral"), ("nobody", "outdoors", "friend")

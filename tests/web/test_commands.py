@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cuecard.web.commands import inside, reading_of, reading_of_card, shown_command
+from cuecard.web.forms import inside, reading_of, reading_of_card, shown_command
 
 
 def test_a_reading_is_found_between_other_options() -> None:

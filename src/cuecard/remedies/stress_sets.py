@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.audits.partial_input.leak_scores import SOLVED, easy_examples, solvers_of
 from cuecard.data import COLUMNS, Instances
 from cuecard.data.loading import LoadedRows
-from cuecard.data.output.rows import row_writer
+from cuecard.data.output import row_writer
 from cuecard.data.reading.formats import WRITTEN, Format, format_of
 from cuecard.errors import UsageError
 from cuecard.writing import write_together

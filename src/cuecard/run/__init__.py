@@ -6,14 +6,13 @@ from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from cuecard.run.applying import AUDIT_FOLDER, Applied, Plan, apply_worksheet
-    from cuecard.run.asking import ask, ask_file
     from cuecard.run.auditing import audit, overlap, selected_audits
     from cuecard.run.checking import check, is_card, write_starter_policy
     from cuecard.run.choosing import Settings, parse_settings
-    from cuecard.run.correcting import correct, correct_file
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.finishing import check_labels
     from cuecard.run.planning import plan, plan_file
+    from cuecard.run.predicting import ask, ask_file, correct, correct_file
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.running import Progress, run_analyses
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file

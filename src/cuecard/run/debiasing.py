@@ -17,8 +17,14 @@ from cuecard.card.files import load_card
 from cuecard.data import Instances
 from cuecard.data.loading import DatasetSpec
 from cuecard.data.options import ReadOptions
-from cuecard.data.output import RowsTarget, check_new_column, chunks_of_rows, rows_with_weights
-from cuecard.data.output.rows import check_storable, staged_rows
+from cuecard.data.output import (
+    RowsTarget,
+    check_new_column,
+    check_storable,
+    chunks_of_rows,
+    rows_with_weights,
+    staged_rows,
+)
 from cuecard.data.reading.sources import Source
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from cuecard.data.loading import LoadedRows
-from cuecard.data.output.rows import check_not_read, check_writable, write_rows
+from cuecard.data.output import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.limits import check_seed
 from cuecard.probes import matching_label

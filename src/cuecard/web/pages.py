@@ -19,8 +19,7 @@ from cuecard.report.html.chart_library import chart_library
 from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
-from cuecard.web.commands import equivalent
-from cuecard.web.forms import all_forms
+from cuecard.web.forms import all_forms, equivalent
 from cuecard.web.library import Entry
 from cuecard.web.safety import REPORT_POLICY
 from cuecard.web.schemas import Json

@@ -37,7 +37,7 @@ from cuecard.report.sections import SectionView, TableView, section_view
 from cuecard.report.texts import Piece, highlight
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure
-from cuecard.web.commands import Reading, inside, reading_of_card
+from cuecard.web.forms import Reading, inside, reading_of_card
 from cuecard.web.schemas import Json
 from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, prepared_folder, spread, write_texts
 from cuecard.wording import display_text

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from cuecard import wording
-from cuecard._processes import PYTHON
+from cuecard.__main__ import PYTHON
 from cuecard.analysis import Measure
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.web.commands import Reading, inside, reading_of_card, shown_command
 from cuecard.web.explorer import Explorer
-from cuecard.web.forms import names_in
+from cuecard.web.forms import Reading, inside, names_in, reading_of_card, shown_command
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody

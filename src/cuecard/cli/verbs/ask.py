@@ -104,7 +104,7 @@ def ask(
     from json import dumps
 
     from cuecard.audits import Cues
-    from cuecard.data.output.rows import check_writable
+    from cuecard.data.output import check_writable
     from cuecard.run import ask_file
 
     check_writable(out, [*dataset.inputs, *(prompt or ()), keep_answers])

@@ -126,7 +126,7 @@ def correct(
 ) -> None:
     """Correct the predictions of a trained model for cues, and report the cost; `debias` is for training another."""
     from cuecard.audits import Cues
-    from cuecard.data.output.rows import check_writable
+    from cuecard.data.output import check_writable
     from cuecard.errors import UsageError
     from cuecard.run import correct_file
 

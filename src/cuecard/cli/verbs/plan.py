@@ -192,7 +192,7 @@ def stress(
     from json import dumps
 
     from cuecard.cli.show import display
-    from cuecard.data.output.rows import check_writable
+    from cuecard.data.output import check_writable
     from cuecard.errors import UsageError
     from cuecard.remedies.stress_sets import STRESS_FILES
     from cuecard.report import stress_lines
