@@ -12,9 +12,6 @@ from typing import NoReturn
 #: A command makes many objects while it imports and ends soon after: collecting cycles among the last 700 of them, as
 #: Python does by default, takes an eighth of a short command's time and frees nothing.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
-#: The interpreter that runs us, without the current folder among the places of modules: that is where users keep data,
-#: and a file of theirs that is called `polars.py` must not be run.
-PYTHON = (sys.executable, "-P")
 
 
 def run() -> NoReturn:

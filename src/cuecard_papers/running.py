@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cuecard.__main__ import PYTHON
+from cuecard._processes import PYTHON
 from cuecard.card.files import CARD_FILE, load_card
 from cuecard.errors import InputError
 from cuecard.writing import write_text

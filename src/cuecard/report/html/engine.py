@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from cuecard.__main__ import PYTHON
+from cuecard._processes import PYTHON
 from cuecard.errors import InputError
 
 #: Seconds after which the engine is stuck.
