@@ -55,7 +55,7 @@ def rivals() -> dict[str, tuple[Work, Work]]:
     frequency = np.zeros(1 << BITS, dtype=np.int32)
     count_documents(hashed, counted, frequency)
     columns = frequent_columns(frequency, PAIRS)
-    numbers = columns.numbers()
+    numbers = columns.numbers
     entries = np.concatenate(
         [hashed.slots[s : s + u] for s, u in zip(hashed.starts, hashed.used, strict=True)]
     )

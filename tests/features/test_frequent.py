@@ -21,7 +21,7 @@ def test_counts_by_label_are_the_same_with_and_without_counting_in_total_first(
     data = encode(demo_nli(300, seed=1).instances, scope=scope)
     families = [Words(), Bigrams(), Lengths()]
     at_once = count_cues(data, families, minimum=5)
-    monkeypatch.setattr("cuecard.features.counts.MOST_CLASSES", 1)
+    monkeypatch.setattr("cuecard.features.counts.MAXIMUM_CLASSES", 1)
     in_steps = count_cues(data, families, minimum=5)
     assert at_once.features.height > 50
     assert in_steps.features.equals(at_once.features)
@@ -30,7 +30,7 @@ def test_counts_by_label_are_the_same_with_and_without_counting_in_total_first(
 def test_only_frequent_features_are_counted_by_label_where_there_are_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cuecard.features.counts.MOST_CLASSES", 1)
+    monkeypatch.setattr("cuecard.features.counts.MAXIMUM_CLASSES", 1)
     counted: list[Sequence[int]] = []
     count = presence_counts
 
@@ -54,6 +54,6 @@ def test_a_family_that_only_counts_is_counted_by_label_at_once(monkeypatch: pyte
 
     data = encode(demo_nli(300, seed=1).instances)
     expected = count_cues(data, [Words()], minimum=5)
-    monkeypatch.setattr("cuecard.features.counts.MOST_CLASSES", 1)
+    monkeypatch.setattr("cuecard.features.counts.MAXIMUM_CLASSES", 1)
     counts = count_cues(data, [OnlyCounts()], minimum=5)
     assert np.array_equal(counts.features.to_numpy(), expected.features.to_numpy())

@@ -24,7 +24,7 @@ def test_a_limit_of_memory_keeps_the_most_frequent_features_and_their_numbers(
 ) -> None:
     audit = Cues(features=("word",))
     everything = audit.run(many_labels)
-    monkeypatch.setattr(frequent, "MOST_CELLS", 140 * 50)
+    monkeypatch.setattr(frequent, "MAXIMUM_CELLS", 140 * 50)
     limited = audit.run(many_labels)
     words = limited.tables["cues"]
     threshold = limited.summary["families"]["word"]["min_count"]

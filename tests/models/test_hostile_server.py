@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from cuecard.models.endpoint import LARGEST_BODY, AnswerCache, Endpoint, EndpointError, Question
+from cuecard.models.endpoint import MAXIMUM_BODY, AnswerCache, Endpoint, EndpointError, Question
 from pace import PATIENCE
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")
@@ -124,7 +124,7 @@ def test_a_body_is_limited_before_and_after_decompression(answer):
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert peak < 4 * LARGEST_BODY
+    assert peak < 4 * MAXIMUM_BODY
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,12 @@ from cuecard.text import Encoded, Tokens, presence_counts, within_example_counts
 
 #: With more classes than this, features are counted in total first, and by class only if they are frequent. Most
 #: n-grams are rare: of 40,000 texts with 990 labels, all bigrams by label would take gigabytes.
-MOST_CLASSES = 64
+MAXIMUM_CLASSES = 64
 #: Features × classes of a family that are counted; the tests take about 150 bytes for each, 2 GB in all. Of more
 #: features, the most frequent are kept: their counts and p-values are exact.
-MOST_CELLS = 12_000_000
+MAXIMUM_CELLS = 12_000_000
 #: Of fewer classes, as many features are counted as of these: names and other numbers of a feature take memory, too.
-FEW_CLASSES = 12
+MINIMUM_CLASSES = 12
 
 
 def frequent_counts(
@@ -49,7 +49,7 @@ def frequent_counts(
     """
     n_splits, n_labels = shape
     n_classes = n_splits * n_labels
-    if n_classes <= MOST_CLASSES or minimum <= 1:
+    if n_classes <= MAXIMUM_CLASSES or minimum <= 1:
         return count_features(family, data, classes, n_classes)
     in_total = count_features(family, data, classes // n_labels, n_splits)
     if in_total.ids is None or in_total.offsets is None:
@@ -70,7 +70,7 @@ def raised_minimum(counts: Ints, minimum: int, n_classes: int) -> int:
     """Return how many training instances a feature needs, so that features × classes are not too many to test."""
     if minimum <= 1:  # a part of a larger set, or everything is asked for
         return minimum
-    return _threshold(counts, minimum, MOST_CELLS // max(n_classes, FEW_CLASSES))
+    return _threshold(counts, minimum, MAXIMUM_CELLS // max(n_classes, MINIMUM_CLASSES))
 
 
 def _threshold(counts: Ints, minimum: int, most: int) -> int:

@@ -45,7 +45,7 @@ def spoken_cue(family: str, feature: str) -> str:
 
 FAMILY_OF_LENGTH = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
 #: Names of a family's features that an error lists.
-MOST_LISTED = 20
+MAXIMUM_LISTED = 20
 #: How findings begin, and how they quote words.
 _TITLE = re.compile(r"^Cue (for|against) [^:]+: ")
 _LENGTH = re.compile(r"(up to )?\d+( to \d+| or more)? tokens?")
@@ -141,7 +141,7 @@ def _check_not_a_family(cue: str, encoded: Encoded, families: Sequence[Family]) 
     if family is None or FAMILIES.get("word")().presence(encoded).names.index_of(cue) is not None:
         return
     names = family.presence(encoded).names.to_list()
-    shown = listed([repr(name) for name in names[:MOST_LISTED]])
+    shown = listed([repr(name) for name in names[:MAXIMUM_LISTED]])
     raise UsageError(f"{cue!r} is a family of features; type one of them as {cue}:FEATURE: {shown}.")
 
 

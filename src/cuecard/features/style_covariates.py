@@ -16,7 +16,7 @@ from cuecard.text.style import style_counts
 from cuecard.text.tokens import Tokens
 
 #: A covariate needs this many examples whose answers differ in it.
-FEWEST_DIFFERENT = 20
+MINIMUM_DIFFERENT = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def style_covariates(examples: Examples) -> Covariates:
     for name, value in values.items():
         spread = np.maximum.reduceat(value, starts) - np.minimum.reduceat(value, starts)
         different = int((spread > 1e-12).sum())
-        if different < FEWEST_DIFFERENT:
+        if different < MINIMUM_DIFFERENT:
             left_out.append(name)
             continue
         centred = value - np.repeat(np.add.reduceat(value, starts) / sizes, sizes)

@@ -185,7 +185,7 @@ class PartReader:
         tokens, language = self._reading
         rows = InputRows(encode(data, tokens=tokens, language=language), data.first_rows)
         return side_by_side(
-            *(share * block.make(rows, self._states[name]) for name, (block, share) in blocks.items())
+            *(share * block.maker(self._states[name])(rows) for name, (block, share) in blocks.items())
         )
 
     @cached_property

@@ -32,9 +32,9 @@ from cuecard.text import Tokens, tokenise
 #: Dimensions kept; the clusters are then made on fewer.
 DIMENSIONS = 128
 #: A word of one text alone says nothing about which texts are alike.
-LEAST_TEXTS = 2
+MINIMUM_TEXTS = 2
 #: Texts that a sentence encoder reads at a time, and tokens that it reads of each; sentences rarely come near it.
-BATCH, MOST_TOKENS = 64, 256
+BATCH, MAXIMUM_TOKENS = 64, 256
 
 
 def lexical_embedding(
@@ -66,7 +66,7 @@ def tfidf(texts: pl.Series | Tokens, tokens: str = "default") -> csr_matrix:
     frequency = np.bincount(counts.indices, minlength=encoded.n_types)
     # In the order of the alphabet, so that the order of words in the texts has no influence at all.
     shared = encoded.vocabulary.arg_sort().to_numpy()
-    shared = shared[frequency[shared] >= LEAST_TEXTS]
+    shared = shared[frequency[shared] >= MINIMUM_TEXTS]
     counts = counts[:, shared]
     counts.data = np.log1p(counts.data)
     rarity = np.log((1 + len(encoded)) / (1 + frequency[shared])) + 1
@@ -83,7 +83,7 @@ def encode_sentences(texts: pl.Series, folder: Path) -> Singles:
             "not loaded because unpickling them would run code."
         )
     # Retrained weights must never meet old vectors.
-    made_of = f"mean-or-classifier-input 1 {MOST_TOKENS} {checkpoint_digest(folder)}"
+    made_of = f"mean-or-classifier-input 1 {MAXIMUM_TOKENS} {checkpoint_digest(folder)}"
     return _cached_vectors(made_of, [texts], lambda: _encode(texts, folder))
 
 
@@ -107,7 +107,7 @@ def _encode(texts: pl.Series, folder: Path) -> Singles:
         kind = AutoModelForSequenceClassification if classifies else AutoModel
         reader = TransformerReader(kind.from_pretrained(folder, use_safetensors=True, **FROM_DISK).float())
     read = reader.features if classifies else reader.mean_of_tokens
-    rows = PieceRows.of(None, texts, tokenizer, MOST_TOKENS)
+    rows = PieceRows.of(None, texts, tokenizer, MAXIMUM_TOKENS)
     return outputs_of(reader, rows, np.arange(len(texts)), batch_size=BATCH, read=read)
 
 

@@ -31,11 +31,11 @@ __all__ = [
 
 #: Statuses after which asking again makes sense.
 RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-LONGEST_WAIT = 60.0
+MAXIMUM_WAIT = 60.0
 
 
 #: Bytes of the largest response, after decompression: a thousand times what an answer needs.
-LARGEST_BODY = 8 * 2**20
+MAXIMUM_BODY = 8 * 2**20
 
 #: Environment variables that say through what, and by which certificates, connections are made.
 _OF_CONNECTIONS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -282,7 +282,7 @@ class _Run:
             if self.stop.is_set():
                 return
             self._count_request()
-            wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), LONGEST_WAIT)
+            wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), MAXIMUM_WAIT)
             try:
                 response = await self._post(client, content)
             except Unanswered as fault:
@@ -355,11 +355,11 @@ async def _body(response: Any) -> str:
     body = bytearray()
     async for chunk in response.aiter_raw():
         try:
-            body += decompress.decompress(chunk, LARGEST_BODY + 1 - len(body)) if decompress else chunk
+            body += decompress.decompress(chunk, MAXIMUM_BODY + 1 - len(body)) if decompress else chunk
         except zlib.error:
             raise Unanswered("the response is compressed and damaged") from None
-        if len(body) > LARGEST_BODY:
-            raise Unanswered(f"the response is larger than {LARGEST_BODY // 2**20} MB")
+        if len(body) > MAXIMUM_BODY:
+            raise Unanswered(f"the response is larger than {MAXIMUM_BODY // 2**20} MB")
     return body.decode("utf-8", errors="replace")
 
 
@@ -447,7 +447,7 @@ def _requested_wait(header: str | None) -> float:
         seconds = float(header or 0)
     except ValueError:
         return 0.0
-    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else 0.0
+    return min(max(seconds, 0.0), MAXIMUM_WAIT) if math.isfinite(seconds) else 0.0
 
 
 def check_endpoint(url: str) -> None:

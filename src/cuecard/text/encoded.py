@@ -25,7 +25,7 @@ Side = Literal["premise", "hypothesis"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 #: N-grams take as much room as the tokens: this many lengths are kept.
-MOST_NGRAMS = 2
+MAXIMUM_NGRAMS = 2
 #: Of more tokens than this, n-grams that are too rare to be tested are not numbered.
 MANY_TOKENS = 1 << 23
 #: A part with a smaller share of the rows does not make the whole dataset be tokenised for it.
@@ -43,7 +43,7 @@ class Encoded:
     language: str = "en"
     tokeniser: str = "default"
     annotator: Backend = "auto"
-    kept: Memo = field(default_factory=lambda: Memo(MOST_NGRAMS), repr=False)
+    kept: Memo = field(default_factory=lambda: Memo(MAXIMUM_NGRAMS), repr=False)
     """The n-grams numbered last, by scope and length."""
     at_least: int = 1
 
@@ -142,7 +142,7 @@ class EncodedTexts:
 
     #: All premises, then all hypotheses.
     both: Tokens
-    kept: Memo = field(default_factory=lambda: Memo(MOST_NGRAMS))
+    kept: Memo = field(default_factory=lambda: Memo(MAXIMUM_NGRAMS))
 
     @cached_property
     def premise(self) -> Tokens:

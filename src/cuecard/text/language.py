@@ -41,7 +41,7 @@ _TELLING_LETTERS = (
 )
 
 #: Least share of a text's words that must be frequent words of its language.
-_LEAST_SHARE = 0.05
+_MINIMUM_SHARE = 0.05
 
 
 #: Languages whose words are not divided by spaces, or too rare because particles are written together with them.
@@ -111,7 +111,7 @@ def _guess_by_words(texts: pl.Series) -> str:
         for language, words in FREQUENT_WORDS.items()
     }
     language, share = max(shares.items(), key=lambda item: item[1])
-    return language if share >= _LEAST_SHARE else UNDETERMINED
+    return language if share >= _MINIMUM_SHARE else UNDETERMINED
 
 
 def _count(texts: pl.Series, pattern: str) -> int:

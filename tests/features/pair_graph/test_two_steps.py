@@ -66,7 +66,7 @@ def test_pairs_that_are_left_out_take_no_walk_away(edges: list[tuple[int, int, b
 
 def test_more_pairs_have_more_colours_where_they_are_in_files(tmp_path: Path) -> None:
     sizes = [1, two_steps.ENTRIES, 18 * two_steps.ENTRIES, 10**12]
-    assert [two_steps._colours(size, tmp_path) for size in sizes] == [1, 2, 6, two_steps.MOST_COLOURS]
+    assert [two_steps._colours(size, tmp_path) for size in sizes] == [1, 2, 6, two_steps.MAXIMUM_COLOURS]
     assert [two_steps._colours(size, None) for size in sizes] == [1, 1, 1, 1]
 
 

@@ -130,7 +130,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
 
 def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeypatch):
     monkeypatch.setattr("cuecard.data.loading.MOST_ROWS", 300)
-    monkeypatch.setattr("cuecard.features.counts.MOST_CELLS", 4_000)  # rare bigrams are left out
+    monkeypatch.setattr("cuecard.features.counts.MAXIMUM_CELLS", 4_000)  # rare bigrams are left out
     frame = pairs().with_columns(label="topic " + (pl.int_range(pl.len()) % 40).cast(pl.String))
     frame = frame.with_columns(hypothesis=pl.col("hypothesis") + " " + pl.col("label"))
     folder = as_files(frame, tmp_path / "files", files=2, groups=2)
@@ -142,7 +142,7 @@ def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeyp
 @pytest.mark.parametrize("make", [pairs, choices])
 def test_of_too_many_features_the_same_ones_are_tested_in_parts(make, tmp_path, monkeypatch):
     monkeypatch.setattr("cuecard.data.loading.MOST_ROWS", 100)
-    monkeypatch.setattr("cuecard.features.counts.MOST_CELLS", 12 * 40)  # 40 features of a family
+    monkeypatch.setattr("cuecard.features.counts.MAXIMUM_CELLS", 12 * 40)  # 40 features of a family
     monkeypatch.setattr("cuecard.audits.cues.redundancy.AT_A_TIME", 7)
     folder = as_files(make(), tmp_path / "files", files=2, groups=2)
     expected = cc.audit(load(folder), only=("cues",))

@@ -136,7 +136,7 @@ class _Features:
 
     def _block(self, block: Block) -> sparse.csr_matrix:
         if block not in self.made:
-            self.made[block] = block.make(self.rows, self._state(block))
+            self.made[block] = block.maker(self._state(block))(self.rows)
         return self.made[block]
 
 

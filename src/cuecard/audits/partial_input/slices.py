@@ -134,10 +134,10 @@ def lengths_of(examples: Examples, rows: InputRows) -> Floats:
     """Return the length of every example in words; that of its rows on average, rounded."""
     lengths: Floats = examples.instances.space.array(np.float64, len(examples))
     first = 0
-    for piece, _ in rows.pieces():
-        starts, last = piece.first_row[:-1], first + len(piece.first_row) - 1
+    for chunk, _ in rows.chunks():
+        starts, last = chunk.first_row[:-1], first + len(chunk.first_row) - 1
         lengths[first:last] = np.rint(
-            np.add.reduceat(piece.lengths("hypothesis"), starts) / np.diff(piece.first_row)
+            np.add.reduceat(chunk.lengths("hypothesis"), starts) / np.diff(chunk.first_row)
         )
         first = last
     return lengths

@@ -92,7 +92,7 @@ def pairs_of(data: Instances) -> SentencePairs:
 #: Entries of the adjacency matrix between two colours, about.
 ENTRIES = 1 << 22
 #: More colours would need more open files than a process may have.
-MOST_COLOURS = 8
+MAXIMUM_COLOURS = 8
 #: Passes that leave out pairs; each pass leaves fewer.
 PASSES = 4
 
@@ -123,7 +123,7 @@ def two_step_walks(pairs: SentencePairs) -> TwoSteps:
 
 def _colours(n_pairs: int, place: Path | None) -> int:
     """Return how many colours divide pairs into small blocks; one where all of them are in memory."""
-    return 1 if place is None else min(max(1, ceil(sqrt(2 * n_pairs / ENTRIES))), MOST_COLOURS)
+    return 1 if place is None else min(max(1, ceil(sqrt(2 * n_pairs / ENTRIES))), MAXIMUM_COLOURS)
 
 
 def _joined(pairs: SentencePairs) -> tuple[Bools, Numbers]:

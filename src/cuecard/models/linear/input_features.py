@@ -80,7 +80,7 @@ class InputRows:
         taken.__dict__["keys"] = self.keys
         return taken
 
-    def pieces(self) -> Iterator[tuple[InputRows, slice]]:
+    def chunks(self) -> Iterator[tuple[InputRows, slice]]:
         """Yield chunks of all rows with whole examples, each with where it is."""
         if not self.many or self.chosen is not None:
             yield self, slice(None)
@@ -127,8 +127,8 @@ class InputRows:
     def columns(self, side: Reading | None, ngrams: int, counted: Bools | None) -> HashColumns:
         """Return columns for the n-grams that at least two of the counted rows have, of all rows for None."""
         frequency, n = np.zeros(1 << BITS, dtype=np.int32), 0
-        for piece, where in self.pieces():
-            hashed = piece.hashed(side, ngrams)
+        for chunk, where in self.chunks():
+            hashed = chunk.hashed(side, ngrams)
             used = np.ones(len(hashed.starts), np.bool_) if counted is None else counted[where]
             if used.any():
                 count_documents(hashed, used, frequency)
@@ -181,6 +181,9 @@ class InputRows:
         return np.column_stack(columns)
 
 
+Maker = Callable[[InputRows], sparse.csr_matrix]
+
+
 class Block(Protocol):
     """A kind of features: what it learns of counted rows is all it needs to make any rows."""
 
@@ -188,8 +191,8 @@ class Block(Protocol):
         """Return what is to be remembered of the counted rows; of all rows where None is given."""
         ...
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
-        """Return the features of every row."""
+    def maker(self, state: State) -> Maker:
+        """Return the function that makes the features of rows."""
         ...
 
     def width(self, state: State) -> int:
@@ -210,9 +213,10 @@ class WordBlock:
         columns = rows.columns(self.side, self.ngrams, counted)
         return {"slots": columns.slots, "idf": np.ones(len(columns)) if self.equal else columns.idf}
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
-        """Return each row's features."""
-        return feature_rows(rows.hashed(self.side, self.ngrams), HashColumns(state["slots"], state["idf"]))
+    def maker(self, state: State) -> Maker:
+        """Return the function that makes each row's features; columns are looked up once for all rows."""
+        columns = HashColumns(state["slots"], state["idf"])
+        return lambda rows: feature_rows(rows.hashed(self.side, self.ngrams), columns)
 
     def width(self, state: State) -> int:
         """Return the number of known n-grams; their hashes must be distinct and within the table of hashes."""
@@ -225,15 +229,6 @@ class WordBlock:
         return len(slots)
 
 
-def maker(block: Block, state: State) -> Callable[[InputRows], sparse.csr_matrix]:
-    """Return the function that makes the features of rows, for many calls: columns are looked up once."""
-    if not isinstance(block, WordBlock):
-        return lambda rows: block.make(rows, state)
-    side, ngrams, columns = block.side, block.ngrams, HashColumns(state["slots"], state["idf"])
-    numbers = columns.numbers()
-    return lambda rows: feature_rows(rows.hashed(side, ngrams), columns, numbers)
-
-
 @dataclass(frozen=True)
 class Binned:
     """Figures cut into bins that are equally filled in counted rows; equal values are never split."""
@@ -243,16 +238,17 @@ class Binned:
     def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return the edges of the bins of every figure."""
         values: dict[str, list[tuple[Floats, Ints]]] = {}
-        for piece, where in rows.pieces():
-            for i, column in enumerate(self._figures(piece)):
+        for chunk, where in rows.chunks():
+            for i, column in enumerate(self._figures(chunk)):
                 seen = column if counted is None else column[counted[where]]
                 values.setdefault(str(i), []).append(np.unique(seen, return_counts=True))
         return {name: _edges(parts) for name, parts in values.items()}
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
-        """Return for each figure which of its bins every row falls into."""
-        figures = self._figures(rows)
-        return side_by_side(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
+    def maker(self, state: State) -> Maker:
+        """Return the function that says for each figure which of its bins every row falls into."""
+        return lambda rows: side_by_side(
+            *(_in_bins(column, state[str(i)]) for i, column in enumerate(self._figures(rows)))
+        )
 
     def width(self, state: State) -> int:
         """Return the number of bins of all figures; their edges must ascend."""
@@ -283,8 +279,11 @@ class WithinExample:
         """Return nothing."""
         return {}
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
-        """Return the figures of every row."""
+    def maker(self, state: State) -> Maker:
+        """Return the function that makes the figures of every row."""
+        return self._figures
+
+    def _figures(self, rows: InputRows) -> sparse.csr_matrix:
         if self.what == "length":
             characters = rows.characters("hypothesis")
             columns = [rows.relative(characters), rows.extremes(characters)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +43,9 @@ class HashColumns:
     def __len__(self) -> int:
         return len(self.slots)
 
+    @cached_property
     def numbers(self) -> Slots:
-        """Return the column of every hash, -1 for those that have none."""
+        """The column of every hash, -1 for those that have none."""
         column = np.full(1 << BITS, -1, dtype=np.int32)
         column[self.slots] = np.arange(len(self.slots), dtype=np.int32)
         return column
@@ -101,8 +103,8 @@ def hash_rows(
 def count_documents(hashed: HashedRows, counted: Bools, frequency: Slots) -> None:
     """Add how many of the counted rows have each hash to its frequency."""
     rows = np.flatnonzero(counted)
-    for some in chunks(len(rows), _ROWS):
-        starts, used = hashed.starts[rows[some]], hashed.used[rows[some]]
+    for chunk in chunks(len(rows), _ROWS):
+        starts, used = hashed.starts[rows[chunk]], hashed.used[rows[chunk]]
         places = np.repeat(starts - np.cumsum(used) + used, used)
         places += np.arange(len(places))
         frequency += np.bincount(hashed.slots[places], minlength=len(frequency)).astype(frequency.dtype)
@@ -117,16 +119,12 @@ def frequent_columns(frequency: Slots, n: int, *, min_count: int = 2) -> HashCol
     return HashColumns(frequent.astype(np.int32), idf)
 
 
-def feature_rows(hashed: HashedRows, columns: HashColumns, numbers: Slots | None = None) -> sparse.csr_matrix:
-    """Return the features that have a column, weighted by inverse document frequency, each row of length 1.
-
-    `numbers` are those of the columns, where they have been looked up before.
-    """
+def feature_rows(hashed: HashedRows, columns: HashColumns) -> sparse.csr_matrix:
+    """Return the features that have a column, weighted by inverse document frequency, each row of length 1."""
     n, total = len(hashed.starts), int(hashed.used.sum())
     indptr, indices, values = np.zeros(n + 1, np.int64), np.empty(total, np.int32), np.empty(total)
-    numbers = columns.numbers() if numbers is None else numbers
     total = _native.compact_rows(
-        hashed.slots, hashed.starts, hashed.used, numbers, columns.idf, indptr, indices, values
+        hashed.slots, hashed.starts, hashed.used, columns.numbers, columns.idf, indptr, indices, values
     )
     return sparse.csr_matrix((values[:total], indices[:total], indptr), shape=(n, len(columns)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.data.space import MEMORY, Space
-from cuecard.models.linear.input_features import Block, InputRows, State, maker, side_by_side
+from cuecard.models.linear.input_features import Block, InputRows, Maker, State, side_by_side
 from cuecard.models.linear.learner import LinearModel
 from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints, follows
@@ -22,14 +22,14 @@ class InputMatrix:
     """The features of many rows, made of those that are asked for."""
 
     rows: InputRows
-    makers: tuple[Callable[[InputRows], sparse.csr_matrix], ...]
+    makers: tuple[Maker, ...]
     shares: tuple[float, ...]
     n_features: int
 
     @classmethod
     def of(cls, rows: InputRows, blocks: Sequence[tuple[Block, float, State]]) -> InputMatrix:
         """Return the features of blocks, each with its share and what it has learned."""
-        makers = tuple(maker(block, state) for block, _, state in blocks)
+        makers = tuple(block.maker(state) for block, _, state in blocks)
         width = sum(block.width(state) for block, _, state in blocks)
         return cls(rows, makers, tuple(share for _, share, _ in blocks), width)
 

@@ -31,7 +31,7 @@ REPORTS = 20
 
 #: A visit counts at most this many times the mean; a heavier example is visited more often instead. One step with a
 #: weight in the hundreds would throw away what was learned before it.
-HEAVIEST = 4.0
+MAXIMUM_LOAD = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Descent:
         # Where the whole weight fell to examples that are held out, the others count alike.
         self._weights = weights / weights[learned].mean() if weights[learned].any() else np.ones(len(weights))
         loads = np.ones(len(weights)) if settings.sampled else self._weights
-        self._visits = np.ceil(loads / HEAVIEST).astype(np.int64)
+        self._visits = np.ceil(loads / MAXIMUM_LOAD).astype(np.int64)
         self._factors = (loads / np.maximum(self._visits, 1)).astype(np.float32)
         self._visited = np.repeat(learned, self._visits[learned])
 

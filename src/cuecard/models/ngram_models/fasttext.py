@@ -22,7 +22,7 @@ from cuecard.stats.arrays import Bools, Floats, Singles
 
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.
 VISITS = 500_000
-FEWEST_EPOCHS, MOST_EPOCHS = 5, 50
+MINIMUM_EPOCHS, MAXIMUM_EPOCHS = 5, 50
 
 
 @dataclass
@@ -67,7 +67,7 @@ class FastText(NGramModel):
         self.labels_ = examples.labels
         judged, held = self._validation(job.validation, training)
         learned = np.flatnonzero(~held)
-        epochs = self.epochs or min(max(math.ceil(VISITS / len(learned)), FEWEST_EPOCHS), MOST_EPOCHS)
+        epochs = self.epochs or min(max(math.ceil(VISITS / len(learned)), MINIMUM_EPOCHS), MAXIMUM_EPOCHS)
         state = None
         if job.checkpoint is not None:
             state = Checkpoint(Path(job.checkpoint), self.identity(job, examples))

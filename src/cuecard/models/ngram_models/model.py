@@ -152,7 +152,7 @@ class NGramModel(Learner):
     def blocks(self, rows: InputRows) -> list[sparse.csr_matrix]:
         """Return every kind of features of the rows, each with the share that it gets."""
         return [
-            share * block.make(rows, self.states_.get(name, {}))
+            share * block.maker(self.states_.get(name, {}))(rows)
             for name, (block, share) in self.feature_blocks().items()
         ]
 
@@ -182,7 +182,7 @@ def _ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
         first += block.shape[1]
         if not isinstance(kind, WordBlock):
             continue
-        column = HashColumns(model.states_[name]["slots"], model.states_[name]["idf"]).numbers()
+        column = HashColumns(model.states_[name]["slots"], model.states_[name]["idf"]).numbers
         values = block.data * np.einsum(
             "ij,ij->i", block_gains[block.indices], np.repeat(direction, np.diff(block.indptr), axis=0)
         )
