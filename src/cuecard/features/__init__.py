@@ -1,6 +1,7 @@
 """Instances become named binary features, one family per file."""
 
 from cuecard.features.annotated import Entities, Negation, Sentiment, Tense, Typos
+from cuecard.features.characters import Characters
 from cuecard.features.counts import COUNTED_SPLITS, CueCounts, class_codes, count_cues
 from cuecard.features.family import (
     FAMILIES,
@@ -18,7 +19,7 @@ from cuecard.features.words import Bigrams, FourGrams, Trigrams, Words
 
 _BUILT_IN: tuple[type[Family], ...] = (
     Words, Bigrams, Trigrams, FourGrams, Negation, Sentiment, Tense, Entities, Typos,
-    Overlap, Lengths, Positions, Formats,
+    Overlap, Lengths, Positions, Formats, Characters,
 )  # fmt: skip
 for _family in _BUILT_IN:
     FAMILIES.add(_family.name, _family)
@@ -31,6 +32,7 @@ __all__ = [
     "FAMILIES",
     "ON_REQUEST",
     "Bigrams",
+    "Characters",
     "CountingFamily",
     "CueCounts",
     "Entities",

@@ -43,6 +43,10 @@ PATTERNS = {
 }
 
 
+#: The columns that hold the texts of a scope.
+SCOPE_COLUMNS = {"hypothesis": ("hypothesis",), "premise": ("premise",), "both": ("premise", "hypothesis")}
+
+
 @dataclass(frozen=True)
 class Formats:
     """How a text looks rather than what it says."""
@@ -60,9 +64,7 @@ class Formats:
 
 def matching(data: Encoded, patterns: dict[str, str]) -> Presence:
     """Return which instances match which named patterns in the texts of the scope."""
-    fields = {"hypothesis": ["hypothesis"], "premise": ["premise"], "both": ["premise", "hypothesis"]}[
-        data.scope
-    ]
+    fields = SCOPE_COLUMNS[data.scope]
     matches = data.instances.table.lazy().select(
         pl.any_horizontal([pl.col(field).str.contains(pattern) for field in fields])
         .fill_null(False)
