@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from benchmarks.calibration import score, units
+from benchmarks.calibration.edited_copies import edited_copies
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.templates import templates
 from benchmarks.calibration.unusual_copies import unusual_copies
@@ -244,6 +245,7 @@ def slices(scale: float, seed: int) -> Iterator[Row]:
 
 AUDIT_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "cues": cues,
+    "edited copies": edited_copies,
     "templates": templates,
     "unusual copies": unusual_copies,
     "clusters": clusters,

@@ -216,3 +216,19 @@ def test_a_repeated_text_is_compared_with_the_labels_of_near_copies_too() -> Non
         rows["hypothesis"].append("the same again")
         rows["label"].append("yes" if i % 2 else "no")
     assert "A repeated text predicts the label" not in titles(load(pl.DataFrame(rows)))
+
+
+def test_edits_of_few_sources_are_named_and_words_that_go_with_a_label_are_not():
+    rng = np.random.default_rng(8)
+    words = np.array([f"w{k}" for k in range(400)])
+    rows = []
+    for source in range(200):
+        text = rng.choice(words, 9)
+        for _ in range(3):
+            version = np.where(rng.random(9) < 0.3, rng.choice(words, 9), text)
+            rows.append({"text": " ".join(version), "label": "yes" if source % 2 else "no"})
+    [finding] = [f for f in Overview().run(load(pl.DataFrame(rows))).findings if f.key == "similar-texts"]
+    assert finding.title == "Similar texts have the same label"
+    assert "--cluster" in finding.text
+    assert finding.low > 0.35
+    assert "Similar hypotheses have the same label" not in titles(demo_nli(600, seed=0).instances)

@@ -10,10 +10,12 @@ import polars as pl
 from cuecard.analysis import Finding, severity_of
 from cuecard.data import Instances, Task
 from cuecard.data.row_numbers import row_table
+from cuecard.features.units import dependence
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
 from cuecard.stats._arrays import divided
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
+from cuecard.text import encode
 from cuecard.wording import listed, of_responses, percent, plural
 
 #: Texts are heavily repeated if at most this share of the training instances are distinct.
@@ -52,7 +54,7 @@ def with_distinct_texts(n: int, units: int, task: Task) -> str:
 
 def repetition_findings(data: Instances) -> list[Finding]:
     """Return heavy repetition, repeated texts that go with a label, and placeholder texts."""
-    return [*_few_texts(data), *_telling(data), *_placeholders(data)]
+    return [*_few_texts(data), *_similar_texts(data), *_telling(data), *_placeholders(data)]
 
 
 def _few_texts(data: Instances) -> list[Finding]:
@@ -94,6 +96,34 @@ def _few_texts(data: Instances) -> list[Finding]:
             )
         )
     return findings
+
+
+def _similar_texts(data: Instances) -> list[Finding]:
+    """Return what is said where labels of similar texts agree far more than those of words that go with a label."""
+    agreement = None if data.cluster is not None else dependence(encode(data), "hypothesis")
+    if agreement is None or not agreement.dependent:
+        return []
+    many = _named(data, "hypothesis")[1]
+    return [
+        Finding(
+            section="overview",
+            role="flaw",
+            severity="low",
+            title=f"Similar {many} have the same label",
+            text=f"For {plural(agreement.pairs, 'training text')}, the most similar other text has "
+            f"{percent(agreement.similarity, 0)} of its words in the same order (rare words count more), and their "
+            f"labels correlate by {agreement.correlation:.2f} (95 % CI {agreement.low:.2f} to {agreement.high:.2f}). "
+            "They may be edits of one source or sentences of one template, so similar texts count as one observation "
+            "in tests and are in one fold. If a column names the source, add --cluster COLUMN.",
+            value=agreement.correlation,
+            low=agreement.low,
+            high=agreement.high,
+            n=agreement.pairs,
+            unit="score",
+            key="similar-texts",
+            counted="instances",
+        )
+    ]
 
 
 def _named(data: Instances, column: str) -> tuple[str, str]:

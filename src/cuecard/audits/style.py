@@ -14,9 +14,11 @@ from cuecard.audits.repetition import with_distinct_texts
 from cuecard.audits.style_view import style_view
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
+from cuecard.data.splits.components import join_units, number_groups
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features.style_covariates import Covariates, style_covariates
+from cuecard.features.units import similar_rows
 from cuecard.stats import q_values, state_probability
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import (
@@ -26,6 +28,7 @@ from cuecard.stats.preferences.conditional_logit import (
 )
 from cuecard.stats.preferences.win_rates import controlled_win_rates
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, mean_interval
+from cuecard.text import encode
 from cuecard.wording import listed, percent, plural
 
 NAME = "style"
@@ -223,7 +226,7 @@ class Style:
             raise Skip(
                 "needs responses that differ in length or formatting; those of every example are alike"
             )
-        clusters = _prompt_units(examples)
+        clusters = _with_similar_responses(examples, _prompt_units(examples))
         prompts = len(np.unique(clusters))
         if prompts < self.folds:
             raise Skip(f"needs preferences about at least {self.folds} prompts, found {prompts}")
@@ -377,6 +380,20 @@ def _prompt_units(examples: Examples) -> Ints:
         return units
     identical = examples.of_first_rows("premise").rank("dense").to_numpy().astype(np.int64)
     return np.where(units == sizes.argmax(), len(sizes) + identical, units)
+
+
+def _with_similar_responses(examples: Examples, units: Ints) -> Ints:
+    """Return units that examples share whose responses are similar, where labels of similar texts correlate."""
+    data = examples.instances
+    similar = similar_rows(encode(data), "hypothesis")
+    if similar is None:
+        return units
+    rows = np.concatenate([similar, int(similar.max()) + 1 + np.arange(len(data) - len(similar))])
+    leader = np.arange(len(examples))
+    join_units(units[data.example_codes], None, data.example_codes, leader)
+    join_units(rows, None, data.example_codes, leader)
+    number_groups(leader)
+    return leader
 
 
 def _hits(examples: Examples, probability: Floats) -> Floats:

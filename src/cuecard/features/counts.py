@@ -191,7 +191,7 @@ def count_cues(
             if counted.ids is None:  # a family of the user's own that counts without listing
                 counted = family.presence(data).counts(classes, totals.size)
             new = {scope: codes for scope, codes in by_scope.items() if scope not in levels}
-            levels |= unit_levels(instances, new, label_totals)
+            levels |= unit_levels(data, new, label_totals)
             of_family = [levels[scope] for scope in by_scope]
             if weights is None or not telling:
                 texts, squares = correlated_counts(counted, of_family, in_train)

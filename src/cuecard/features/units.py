@@ -19,6 +19,9 @@ from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.codes import dense_codes, distinct_codes, exact_sum, rows_of_copies
 from cuecard.stats.units.correlation import copy_correlation, correlated_pairs, label_cells
 from cuecard.text import Encoded, Scope
+from cuecard.text.encoded import Side
+from cuecard.text.similarity import NeighbourAgreement, neighbour_agreement, similar_units
+from cuecard.text.tokens import Tokens
 
 
 def weighted_table(
@@ -79,8 +82,64 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     n_train = len(instances.train)  # train rows stand before test rows
     of_scopes = on_threads(lambda i: instances.units(scopes[i])[:n_train], len(scopes))
     every = dict(zip(scopes, of_scopes, strict=True))
+    if instances.grouped and (similar := similar_rows(data, "hypothesis")) is not None:
+        every["hypothesis"] = similar
     examples = instances.train.example_codes if instances.grouped else None
-    return {scope: codes for scope, codes in every.items() if has_repeats(codes, examples)}
+    return {
+        scope: codes
+        for scope, codes in every.items()
+        if has_repeats(codes, examples) or (scope != "choices" and similar_rows(data, scope) is not None)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _DistinctTexts:
+    """The distinct texts of the training rows, the one of every row, and how often each label goes with each."""
+
+    texts: Tokens
+    of_row: Ints
+    counts: Ints
+
+
+def _distinct_texts(data: Encoded, scope: Side) -> _DistinctTexts:
+    train = data.instances.train
+    tokens = data.premise if scope == "premise" else data.hypothesis
+    _, first, of_row = np.unique(train.units(scope), return_index=True, return_inverse=True)
+    n_labels = len(train.labels)
+    counts = np.bincount(of_row * n_labels + train.label_codes, minlength=len(first) * n_labels)
+    return _DistinctTexts(tokens.gather(first), of_row, counts.reshape(len(first), n_labels))
+
+
+def dependence(data: Encoded, scope: Side) -> NeighbourAgreement | None:
+    """Return how far labels of similar training texts correlate; None where few texts are similar to another."""
+
+    def find() -> NeighbourAgreement | None:
+        distinct = _distinct_texts(data, scope)
+        counts = distinct.counts
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        return neighbour_agreement(distinct.texts, shares, counts.sum(axis=0) / counts.sum())
+
+    return data.instances.train.derived(("dependence", scope, data.tokeniser), find)
+
+
+def similar_rows(data: Encoded, scope: UnitScope) -> Ints | None:
+    """Return codes that train rows of similar texts share, where such texts depend on each other; None otherwise.
+
+    Copies with a few words changed are no near copies, but have the label of their source all the same. In other sets,
+    similar texts are independent observations.
+    """
+    train = data.instances.train
+    if train.cluster is not None or (scope != "hypothesis" and scope != "premise"):
+        return None
+    agreement = dependence(data, scope)
+    if agreement is None or not agreement.dependent:
+        return None
+
+    def find() -> Ints:
+        distinct = _distinct_texts(data, scope)
+        return similar_units(distinct.texts)[distinct.of_row]
+
+    return train.derived(("similar rows", scope, data.tokeniser), find)
 
 
 def begin_units(families: Iterable[Family], instances: Instances, scope: Scope) -> None:
@@ -140,19 +199,22 @@ class UnitLevel:
 
 
 def unit_levels(
-    instances: Instances, near: Mapping[UnitScope, Ints], totals: npt.NDArray[np.int64]
+    data: Encoded, near: Mapping[UnitScope, Ints], totals: npt.NDArray[np.int64]
 ) -> dict[UnitScope, list[UnitLevel]]:
-    """Return the levels at which rows may be copies of each other: near copies, and the nearest of these.
+    """Return the levels at which rows may be copies of each other: near copies, similar texts, and the nearest copies.
 
     `near` are units of the training rows by scope and `totals` the instances of every label, which are more than these
     rows where only those with copies are here. A column of clusters is one level, of which nothing more is assumed.
     """
+    instances = data.instances
     levels: dict[UnitScope, list[UnitLevel]] = {}
     for scope, codes in near.items():
-        every = [codes]
+        similar = similar_rows(data, scope)
+        every = [codes] if similar is None else [codes, similar]
         if instances.cluster is None and (scope == "hypothesis" or scope == "premise"):
             closest = instances.closest_units(scope)[: len(codes)]
-            every += [closest] if distinct_codes(closest) > distinct_codes(codes) else []
+            divided = distinct_codes(closest) > distinct_codes(codes)
+            every += [closest if divided else codes] if divided or similar is not None else []
         rows = float(totals.sum())
         labels, prior = instances.label_codes[: len(codes)], totals / rows
         levels[scope] = [

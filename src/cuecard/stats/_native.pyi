@@ -436,3 +436,16 @@ def search_runs(
     most: int,
     counted_only: int,
 ) -> Ints: ...
+
+# native/similar.pxi
+def nearest_texts(
+    ids: Ids,
+    offsets: Ints,
+    looked_up: Ints,
+    n_types: int,
+    common: float,
+    n_nearest: int,
+    n_candidates: int,
+    budget: int,
+) -> tuple[Ids, Floats]: ...
+def join_up_to(one: Ids, other: Ids, sizes: Ints, largest: int, most: int) -> Ids: ...

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cuecard.analysis import Skip
 from cuecard.audits import PartialInput
 from cuecard.audits.partial_input.folds import assign, example_groups, make_folds
+from cuecard.data import load
 from cuecard.data.demo import demo_choice, demo_nli
 from small_sets import choice_instances, pair_instances
 
@@ -134,3 +135,36 @@ def test_one_fold_is_refused_instead_of_scored_at_chance():
         make_folds(data, np.zeros(data.n_examples, dtype=np.int64), grouping="premise")
     with pytest.raises(Skip, match="at least two groups"):
         make_folds(pair_instances([("train", "p", "h", "a")]), np.zeros(1, dtype=np.int64))
+
+
+def test_edits_of_a_source_are_in_one_fold():
+    rng = np.random.default_rng(3)
+    words = np.array([f"w{k}" for k in range(300)])
+    rows = []
+    for source in range(120):
+        text = rng.choice(words, 9)
+        for _ in range(3):
+            version = np.where(rng.random(9) < 0.3, rng.choice(words, 9), text)
+            premise = " ".join(f"p{k}" for k in rng.integers(0, 4000, 7))
+            rows.append(("train", premise, " ".join(version), "yes" if source % 2 else "no"))
+    data = pair_instances(rows)
+    fold = make_folds(data, data.label_codes.astype(np.int64)).fold.reshape(120, 3)
+    assert (fold == fold[:, :1]).all(axis=1).mean() >= 0.85
+
+
+def test_a_cluster_stays_in_one_fold_whatever_its_size():
+    rng = np.random.default_rng(4)
+    cluster = np.concatenate([np.zeros(240, int), 1 + np.arange(160) // 4])
+    rows = pl.DataFrame(
+        {
+            "premise": [" ".join(f"p{k}" for k in rng.integers(0, 900, 6)) for _ in range(400)],
+            "hypothesis": [" ".join(f"h{k}" for k in rng.integers(0, 900, 6)) for _ in range(400)],
+            "label": np.where(rng.random(400) < 0.5, "yes", "no"),
+            "writer": [f"writer {k}" for k in cluster],
+        }
+    )
+    data = load(rows, cluster="writer")
+    folds = make_folds(data, data.label_codes.astype(np.int64))
+    spread = pl.DataFrame({"cluster": data.table["writer"], "fold": folds.fold})
+    assert (spread.group_by("cluster").agg(pl.col("fold").n_unique())["fold"] == 1).all()
+    assert folds.largest_group == 0.6

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,17 @@ from cuecard.data.units import UnitScope
 from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.scorer import Features, Parts, Scorer, parts_of
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
+from cuecard.text import encode
+from cuecard.text.similarity import DistinctTexts, similar_groups
 
 Grouping = Literal["sentence", "premise", "example"]
 
 #: A group that holds more of the examples than this leaves too little to learn from.
 LARGEST_GROUP = 0.5
+#: Groups of similar texts hold at most this part of the examples, or this many where those are fewer.
+LARGEST_SIMILAR, SMALLEST_LIMIT = 20, 10
+#: Of more examples than this, similar texts are not compared.
+MOST_COMPARED = 500_000
 _GOLDEN = 0.6180339887498949
 
 
@@ -49,7 +55,9 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     """Return a group number per example; what shares a group must never be split.
 
     Near copies of a text stay together as well, or the nearest of them where all tie most examples into one group, as
-    the sentences of a template do.
+    the sentences of a template do; and examples of similar texts, as far as these groups stay small: they may be edits
+    of one source, which no threshold of similarity tells from other texts. A column of clusters says what belongs
+    together: its values are never split.
     """
     space = data.space
     groups = space.array(np.int64, data.n_examples)
@@ -57,6 +65,8 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
         groups[some] = np.arange(some.start, some.stop)
     if grouping == "example":
         return groups
+    if data.cluster is not None:
+        return _cluster_groups(data, groups)
     sides: tuple[TextSide, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
     scopes: tuple[UnitScope, ...] = sides
     if data.grouped and grouping == "sentence":
@@ -69,14 +79,40 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
             _join_copies(data, scope, with_copies, closest=closest)
         number_groups(with_copies)
         if _largest_share(with_copies) <= LARGEST_GROUP:
-            return with_copies
+            return _with_similar(data, with_copies)
     number_groups(groups)
-    return groups
+    return _with_similar(data, groups)
+
+
+def _cluster_groups(data: Instances, groups: Ints) -> Ints:
+    """Return groups of examples of one cluster, with those that share a sentence unless that ties half of them."""
+    join_units(data.units("hypothesis"), None, data.example_codes, groups)
+    with_sentences = data.space.array(np.int64, groups.shape)
+    with_sentences[:] = groups
+    join_sentences(data, get_args(TextSide), with_sentences, data.space)
+    for leader in (with_sentences, groups):
+        number_groups(leader)
+    return with_sentences if _largest_share(with_sentences) <= LARGEST_GROUP else groups
+
+
+def _with_similar(data: Instances, groups: Ints) -> Ints:
+    """Return groups in which the most similar texts are together, as far as a group stays small."""
+    if data.n_examples > MOST_COMPARED:
+        return groups
+    texts, codes = encode(data), data.example_codes
+    members = []
+    for side in get_args(TextSide):
+        tokens = texts.premise if side == "premise" else texts.hypothesis
+        rows = np.sort(np.unique(data.units(side), return_index=True)[1])
+        rows = rows[tokens.lengths[rows] > 0]
+        members.append(DistinctTexts(tokens.gather(rows), groups[codes[rows]]))
+    largest = max(SMALLEST_LIMIT, data.n_examples // LARGEST_SIMILAR)
+    return similar_groups(members, groups, largest=largest, most=int(LARGEST_GROUP * data.n_examples))[groups]
 
 
 def _join_copies(data: Instances, scope: UnitScope, groups: Ints, *, closest: bool) -> None:
     """Join the groups of examples with copies of a text; an empty one connects nothing."""
-    if data.cluster is not None or (scope != "premise" and scope != "hypothesis"):
+    if scope != "premise" and scope != "hypothesis":
         join_units(data.units(scope), None, data.example_codes, groups)
         return
     units = data.closest_units(scope) if closest else data.units(scope)
@@ -97,7 +133,7 @@ def make_folds(
     groups = example_groups(data, grouping)
     largest = _largest_share(groups)
     note = ""
-    if grouping == "sentence" and largest > LARGEST_GROUP:
+    if grouping == "sentence" and largest > LARGEST_GROUP and data.cluster is None:
         what = "question" if data.grouped else "premise"
         note = (
             f"Shared sentences connect {100 * largest:.0f} % of the examples, too many for one fold. Therefore only "

@@ -1,0 +1,180 @@
+# Texts that share words in the same order: the nearest of each, and groups of them of limited size.
+
+
+def nearest_texts(
+    const int32_t[::1] ids,
+    const int64_t[::1] offsets,
+    const int64_t[::1] looked_up,
+    Py_ssize_t n_types,
+    double common,
+    int n_nearest,
+    int n_candidates,
+    int64_t budget,
+):
+    """Return the texts nearest to some, nearest first (-1: none), and how similar they are, from 0 to 1.
+
+    Similar are texts with the same words in the same order: the weight of their longest common subsequence over the
+    geometric mean of their weights. It is taken of the candidates that share the rarest words, of which a text looks up
+    as many as have `budget` occurrences together. A word that occurs in m of n texts weighs log(n / m) + `common`.
+    """
+    cdef Py_ssize_t n = offsets.shape[0] - 1
+    cdef Py_ssize_t i, j, k, t, b, length, place, q
+    cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept, worst
+    cdef int32_t word
+    cdef int64_t spent, size
+    cdef double similarity, previous, current, added
+    counts = np.zeros(n_types + 1, dtype=np.int64)
+    cdef int64_t[::1] count = counts
+    cdef int32_t[::1] seen = np.full(n_types, -1, dtype=np.int32)
+    for i in range(n):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+        for k in range(offsets[i], offsets[i + 1]):
+            if seen[ids[k]] != i:
+                seen[ids[k]] = i
+                count[ids[k] + 1] += 1
+    cdef double[::1] weight = np.log(n / np.maximum(counts[1:], 1)) + common
+    cdef double[::1] norm = np.zeros(n)
+    begins = np.cumsum(counts)
+    cdef int64_t[::1] begin = begins
+    cdef int64_t[::1] end = begins.copy()
+    cdef int32_t[::1] having = np.empty(begins[n_types], dtype=np.int32)
+    seen[:] = -1
+    for i in range(n):
+        for k in range(offsets[i], offsets[i + 1]):
+            word = ids[k]
+            norm[i] += weight[word]
+            if seen[word] != i:
+                seen[word] = i
+                having[end[word]] = i
+                end[word] += 1
+    nearest = np.full((looked_up.shape[0], n_nearest), -1, dtype=np.int32)
+    similarities = np.zeros((looked_up.shape[0], n_nearest))
+    cdef int32_t[:, ::1] found = nearest
+    cdef double[:, ::1] found_similarity = similarities
+    cdef double[::1] shared = np.zeros(n)
+    cdef int32_t[::1] touched = np.empty(n, dtype=np.int32)
+    cdef int32_t[::1] candidate = np.empty(n_candidates, dtype=np.int32)
+    cdef double[::1] candidate_score = np.empty(n_candidates)
+    cdef int32_t[::1] words = np.empty(longest, dtype=np.int32)
+    cdef double[::1] row = np.empty(longest + 1)
+    seen[:] = -1
+    with nogil:
+        for q in range(looked_up.shape[0]):
+            i = looked_up[q]
+            # The words of the text, the rarest first.
+            n_words = 0
+            for k in range(offsets[i], offsets[i + 1]):
+                word = ids[k]
+                if seen[word] == i:
+                    continue
+                seen[word] = i
+                size = begin[word + 1] - begin[word]
+                t = n_words
+                while t > 0 and begin[words[t - 1] + 1] - begin[words[t - 1]] > size:
+                    words[t] = words[t - 1]
+                    t -= 1
+                words[t] = word
+                n_words += 1
+            # The weight of rare words that other texts share with it.
+            spent = 0
+            n_touched = 0
+            for t in range(n_words):
+                word = words[t]
+                size = begin[word + 1] - begin[word]
+                if spent + size > (budget if spent else 20 * budget):
+                    break
+                spent += size
+                for k in range(begin[word], begin[word + 1]):
+                    j = having[k]
+                    if j == i:
+                        continue
+                    if shared[j] == 0:
+                        touched[n_touched] = j
+                        n_touched += 1
+                    shared[j] += weight[word]
+            # Those that share most become candidates.
+            n_kept = 0
+            worst = 0
+            for t in range(n_touched):
+                j = touched[t]
+                similarity = shared[j] / sqrt(norm[i] * norm[j])
+                shared[j] = 0
+                if n_kept < n_candidates:
+                    candidate[n_kept] = j
+                    candidate_score[n_kept] = similarity
+                    if similarity < candidate_score[worst]:
+                        worst = n_kept
+                    n_kept += 1
+                elif similarity > candidate_score[worst]:
+                    candidate[worst] = j
+                    candidate_score[worst] = similarity
+                    for k in range(n_candidates):
+                        if candidate_score[k] < candidate_score[worst]:
+                            worst = k
+            for t in range(n_kept):
+                j = candidate[t]
+                length = offsets[j + 1] - offsets[j]
+                for b in range(length + 1):
+                    row[b] = 0
+                for k in range(offsets[i], offsets[i + 1]):
+                    word = ids[k]
+                    added = weight[word]
+                    previous = 0
+                    for b in range(length):
+                        current = row[b + 1]
+                        if ids[offsets[j] + b] == word:
+                            row[b + 1] = previous + added
+                        elif row[b] > current:
+                            row[b + 1] = row[b]
+                        previous = current
+                similarity = row[length] / sqrt(norm[i] * norm[j])
+                place = n_nearest
+                while place > 0 and (
+                    found[q, place - 1] < 0
+                    or found_similarity[q, place - 1] < similarity
+                    or (found_similarity[q, place - 1] == similarity and found[q, place - 1] > j)
+                ):
+                    place -= 1
+                if place < n_nearest:
+                    for b in range(n_nearest - 1, place, -1):
+                        found[q, b] = found[q, b - 1]
+                        found_similarity[q, b] = found_similarity[q, b - 1]
+                    found[q, place] = j
+                    found_similarity[q, place] = similarity
+    return nearest, similarities
+
+
+def join_up_to(
+    const int32_t[::1] one, const int32_t[::1] other, const int64_t[::1] sizes, int64_t largest, int64_t most
+):
+    """Return the leader of every member after pairs were joined in their order, where a group holds at most `largest`.
+
+    A group that holds more to begin with takes in others up to `most`.
+    """
+    cdef Py_ssize_t k
+    cdef int32_t a, b
+    leaders = np.arange(sizes.shape[0], dtype=np.int32)
+    cdef int32_t[::1] leader = leaders
+    cdef int64_t[::1] size = np.array(sizes)
+    with nogil:
+        for k in range(one.shape[0]):
+            a = one[k]
+            while leader[a] != a:
+                leader[a] = leader[leader[a]]
+                a = leader[a]
+            b = other[k]
+            while leader[b] != b:
+                leader[b] = leader[leader[b]]
+                b = leader[b]
+            if a == b:
+                continue
+            if size[a] + size[b] <= (most if size[a] > largest or size[b] > largest else largest):
+                leader[b] = a
+                size[a] += size[b]
+        for k in range(leader.shape[0]):
+            a = k
+            while leader[a] != a:
+                leader[a] = leader[leader[a]]
+                a = leader[a]
+            leader[k] = a
+    return leaders

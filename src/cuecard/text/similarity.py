@@ -1,0 +1,127 @@
+"""Texts that may share a source: edited, extended or filled into a template, but no near copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats import _native
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.text.tokens import Tokens
+
+Ids = npt.NDArray[np.int32]
+
+#: The texts that are looked at for every text: so many by shared rare words, of which so many by words in order.
+CANDIDATES, NEAREST = 20, 5
+#: Occurrences of its rarest words that are looked up for every text.
+LOOKED_UP = 1_000
+#: Texts that share less than this part of their weight are not joined.
+LEAST_SIMILAR = 0.2
+#: Added to the weight of every word, so that common words in the same order count a little.
+COMMON_WORD = 0.2
+#: Less similar texts say nothing of dependence: they may share a frequent word that goes with a label.
+ALIKE = 0.3
+#: Texts are called dependent if labels of nearest neighbours surely correlate more than this; in sets of independent
+#: texts, whose words go with a label, they correlate by 0.3 at most.
+DEPENDENT = 0.35
+#: Texts whose nearest neighbours are looked at to know, and the fewest that have one.
+ASKED, FEWEST_PAIRS = 2_000, 50
+#: Distinct texts of a unit of similar ones, at most.
+LARGEST_UNIT = 10
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctTexts:
+    """Distinct texts, and the group of examples that each belongs to."""
+
+    texts: Tokens
+    group: Ints
+
+
+def similar_groups(sides: Sequence[DistinctTexts], groups: Ints, *, largest: int, most: int) -> Ints:
+    """Return a number for every group: groups of similar texts share one, 0, 1, 2, ….
+
+    `groups` has the group of every example. The most similar texts are joined first, and only as long as a group holds
+    at most `largest` examples (`most` where one group holds more than that already): no chain of ever less similar
+    texts ties a dataset together. No single threshold separates texts of one source from others that merely use the
+    same words.
+    """
+    pairs = [_similar_pairs(side) for side in sides if len(side.texts) > 1]
+    return (
+        _joined(pairs, np.bincount(groups), largest, most) if pairs else np.arange(groups.max(initial=-1) + 1)
+    )
+
+
+@dataclass(frozen=True)
+class NeighbourAgreement:
+    """How far labels of texts and of their most similar other texts correlate, with a 95 % confidence interval."""
+
+    correlation: float
+    low: float
+    high: float
+    pairs: int
+    similarity: float
+
+    @property
+    def dependent(self) -> bool:
+        """Whether similar texts may well share a source, and the label that was given to it."""
+        return self.low > DEPENDENT
+
+
+def neighbour_agreement(
+    texts: Tokens, labels: Floats, prior: Floats, *, seed: int = 0
+) -> NeighbourAgreement | None:
+    """Return how far labels of nearest neighbours correlate, looked up for a random sample of distinct texts.
+
+    `labels` has a row per text: the shares of every label among its copies. None where few texts have a neighbour.
+    """
+    spread = 1.0 - float((prior**2).sum())
+    if len(texts) < FEWEST_PAIRS or spread <= 0:
+        return None
+    asked = np.sort(np.random.default_rng(seed).permutation(len(texts))[:ASKED]).astype(np.int64)
+    nearest, similarity = _nearest(texts, asked, 1)
+    having = (nearest[:, 0] >= 0) & (similarity[:, 0] >= ALIKE)
+    n = int(having.sum())
+    if n < FEWEST_PAIRS:
+        return None
+    products = ((labels[asked[having]] - prior) * (labels[nearest[having, 0]] - prior)).sum(axis=1) / spread
+    mean, half = float(products.mean()), 1.96 * float(products.std(ddof=1)) / np.sqrt(n)
+    return NeighbourAgreement(mean, mean - half, mean + half, n, float(similarity[having, 0].mean()))
+
+
+def similar_units(texts: Tokens) -> Ints:
+    """Return a number for every text that the few most similar ones share."""
+    alone = np.arange(len(texts))
+    pairs = [_similar_pairs(DistinctTexts(texts, alone))]
+    return _joined(pairs, np.ones(len(texts), dtype=np.int64), LARGEST_UNIT, LARGEST_UNIT)
+
+
+def _joined(pairs: Sequence[tuple[Ids, Ids, Floats]], sizes: Ints, largest: int, most: int) -> Ints:
+    one, other, similarity = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    order = np.lexsort((other, one, -similarity))
+    leader = _native.join_up_to(one[order], other[order], sizes, largest, most)
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
+
+
+def _similar_pairs(side: DistinctTexts) -> tuple[Ids, Ids, Floats]:
+    """Return the groups of pairs of similar texts, and how similar these are."""
+    nearest, similarity = _nearest(side.texts, np.arange(len(side.texts)), NEAREST)
+    text, place = np.nonzero((nearest >= 0) & (similarity >= LEAST_SIMILAR))
+    group = side.group.astype(np.int32)
+    return group[text], group[nearest[text, place]], similarity[text, place]
+
+
+def _nearest(texts: Tokens, asked: Ints, nearest: int) -> tuple[Ids, Floats]:
+    return _native.nearest_texts(
+        np.ascontiguousarray(texts.ids, dtype=np.int32),
+        texts.offsets - texts.offsets[0],
+        asked,
+        texts.n_types,
+        COMMON_WORD,
+        nearest,
+        CANDIDATES,
+        LOOKED_UP,
+    )
