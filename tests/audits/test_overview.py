@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+import pytest
 
 from cuecard.audits import Overview
 from cuecard.data import load
@@ -70,6 +72,7 @@ def test_train_test_overlap_is_counted_by_pair_and_by_sentence():
     overlap = Overview().run(data).summary["overlap"]
     assert overlap == {
         "pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5, "answered": 1,
+        "near": 1, "near_answered": 1,
     }  # fmt: skip
 
 
@@ -143,6 +146,7 @@ def test_a_test_question_overlaps_as_soon_as_one_of_its_choices_does():
     overlap = Overview().run(data).summary["overlap"]
     assert overlap == {
         "pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5, "answered": 1,
+        "near": 1, "near_answered": 1,
     }  # fmt: skip
 
 
@@ -162,6 +166,8 @@ def test_empty_texts_are_in_no_overlap():
         "premise": 0,
         "sentence": 0,
         "test_examples": 2,
+        "near": 0,
+        "near_answered": 0,
         "answered": 0,
     }
 
@@ -180,3 +186,35 @@ def test_long_texts_are_counted_in_wider_bins_and_not_piled_into_one():
     per_length = lengths.group_by("tokens").agg(pl.col("count").sum())
     assert per_length["tokens"].max() >= 4000
     assert per_length["count"].max() <= 10
+
+
+@pytest.mark.parametrize("task", ["text", "pair", "choice"])
+def test_near_copies_of_training_examples_in_the_test_set_lead_with_their_answers(task):
+    rng = np.random.default_rng(11)
+    words = [f"w{k}" for k in range(500)]
+
+    def text(n: int = 12) -> str:
+        return " ".join(rng.choice(words, n))
+
+    def example() -> dict[str, object]:
+        label = "ab"[rng.integers(2)]
+        if task == "text":
+            return {"text": text(), "label": label}
+        if task == "pair":
+            return {"premise": text(), "hypothesis": text(), "label": label}
+        return {"question": text(), "choices": [text(8) for _ in range(3)], "answer": int(rng.integers(3))}
+
+    def edited(value: object) -> object:
+        if isinstance(value, list):
+            return [edited(choice) for choice in value]
+        return f"{value} extra" if isinstance(value, str) and len(value) > 1 else value
+
+    train = [example() for _ in range(200)]
+    copies = [{name: edited(value) for name, value in row.items()} for row in train[:80]]
+    test = [*copies, *(example() for _ in range(120))]
+    result = Overview().run(load(pl.DataFrame(train), test=pl.DataFrame(test)))
+    [finding] = [f for f in result.findings if f.key == "near-copies-in-train"]
+    assert (finding.n, finding.value, finding.severity) == (80, 0.4, "high")
+    assert result.summary["overlap"]["pair"] == 0
+    fresh = Overview().run(load(pl.DataFrame(train), test=pl.DataFrame(test[80:])))
+    assert "near-copies-in-train" not in {f.key for f in fresh.findings}

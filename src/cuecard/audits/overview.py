@@ -15,7 +15,8 @@ from cuecard.audits.repeated_inputs import repeated_inputs
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.row_numbers import row_table
-from cuecard.data.splits import train_overlap
+from cuecard.data.splits import near_copies_of_train, train_overlap
+from cuecard.data.units.copies import ALIKE
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import TRAINING_SET, percent, plural
@@ -64,6 +65,10 @@ def overview_measures(summary: Summary) -> list[Measure]:
     return measures
 
 
+#: Near copies of training examples beyond the identical ones are a finding from this share of the test examples on.
+NOTABLE_NEAR = 0.005
+
+
 @dataclass(frozen=True)
 class Overview:
     """Describe the dataset before judging it.
@@ -92,9 +97,11 @@ class Overview:
         if weights is not None:
             table = table.with_columns(pl.Series(WEIGHT, weights))
         inputs = repeated_inputs(table, data, self.shown_duplicates, SHOWN_CONFLICTS)
-        overlap = (
-            train_overlap(data).counts() | {"answered": inputs.answered} if data.test is not None else None
-        )
+        overlap = None
+        if data.test is not None:
+            overlap = (
+                train_overlap(data).counts() | {"answered": inputs.answered} | near_copies_of_train(data)
+            )
         summary: Summary = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
             "duplicates": {"exact": inputs.exact, "normalised": inputs.normalised},
@@ -277,6 +284,25 @@ def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: In
                 chance=0.0,
                 n=overlap["pair"],
                 key="test-examples-in-train",
+            )
+        )
+    if overlap and overlap["near"] - overlap["pair"] >= NOTABLE_NEAR * overlap["test_examples"]:
+        n, near, same = overlap["test_examples"], overlap["near"], overlap["near_answered"]
+        answered = "none of them" if not same else "all of them" if same == near else f"{same:,} of them"
+        findings.append(
+            Finding(
+                section="overview",
+                role="flaw",
+                severity=severity_of(same / n),
+                title="Test examples are near copies of training examples",
+                text=f"{near:,} of {n:,} test examples ({percent(near / n)}) share at least {percent(ALIKE, 0)} of the "
+                f"words of each text with a training example ({overlap['pair']:,} are identical up to case and "
+                f"punctuation), {answered} with the same answer: a model that memorised the training set can answer "
+                "these.",
+                value=same / n,
+                chance=0.0,
+                n=near,
+                key="near-copies-in-train",
             )
         )
     for split, described in summary["splits"].items():

@@ -235,6 +235,25 @@ def train_overlap(data: Instances) -> TrainOverlap:
     )
 
 
+def near_copies_of_train(data: Instances) -> dict[str, int]:
+    """Return how many test examples are copies or near copies of a training example, and how many with its answer.
+
+    A pair is one if both of its texts are; a question, if its premise and all of its choices are.
+    """
+    first = data.first_rows[:-1]
+    train, test = (data.in_splits(name)[first] for name in ("train", "test"))
+    units = data.units("example")[first]
+    filled = np.logical_or.reduceat(~(data.blank("premise") & data.blank("hypothesis")), first)
+    known = np.isin(units, units[train]) & test & filled
+    if data.grouped:  # the right choice is the same
+        right = np.flatnonzero(data.label_codes == 0)
+        answers = data.units("choice")[right]
+    else:
+        answers = units * len(data.labels) + data.label_codes
+    same = known & np.isin(answers, answers[train])
+    return {"near": int(known.sum()), "near_answered": int(same.sum())}
+
+
 def _occurring(wanted: list[Hashes], parts: Iterator[Hashes]) -> list[Bools]:
     """Return which of the wanted keys, in several arrays, occur in any of the parts."""
     keys = np.unique(np.concatenate(wanted))
