@@ -14,7 +14,7 @@ from cuecard.audits.repetition import with_distinct_texts
 from cuecard.audits.style_view import style_view
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
-from cuecard.data.splits.components import join_units, number_groups
+from cuecard.data.splits import join_units, number_groups
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features.style_covariates import Covariates, style_covariates

@@ -111,7 +111,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("data.units.buckets.RECORDS", 40),
         ("data.fingerprint.HASHED", 30),
         ("data.fingerprint.TOLD_APART", 100),
-        ("data.splits.overlap.AT_A_TIME", 50),
+        ("data.splits.AT_A_TIME", 50),
         ("data.space.SMALL", 0),
         ("audits.repeated_inputs.AT_A_TIME", 90),
         ("audits.overview.AT_A_TIME", 90),
