@@ -86,7 +86,9 @@ def staged_with_report(card: Card, folder: Path, last: Staged | None = None) -> 
 
     `last` is a file elsewhere that takes its place with them.
     """
-    return staged_card(card, folder, rendered(card), last=last)
+    from cuecard.report import render_html
+
+    return staged_card(card, folder, render_html(card), last=last)
 
 
 def import_report_early() -> None:
@@ -98,14 +100,3 @@ def import_report_early() -> None:
                 import_module(name)
 
     Thread(target=import_all, daemon=True).start()
-
-
-def rendered(card: Card) -> str:
-    """Return the report of a card; where it has to do without charts, say so."""
-    from cuecard.report import render_html
-    from cuecard.report.html.chart_library import WITHOUT
-
-    page = render_html(card)
-    if WITHOUT in page:
-        typer.echo(f"cuecard: {WITHOUT}", err=True)
-    return page

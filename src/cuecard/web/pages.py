@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from cuecard import wording
 from cuecard._version import __version__
 from cuecard.report.html import page as report_page
-from cuecard.report.html.chart_library import chart_library
+from cuecard.report.html.inlined import CHART_LIBRARY
 from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
@@ -203,7 +203,7 @@ def _of_card(
 @router.get("/static/{version}/vega.js")
 def vega(version: str) -> Response:
     """Return the chart library, the same that reports carry."""
-    return Response(chart_library() or "", media_type=_SCRIPT, headers=_KEEP)
+    return Response(report_resource(CHART_LIBRARY), media_type=_SCRIPT, headers=_KEEP)
 
 
 @router.get("/static/{version}/page.js")

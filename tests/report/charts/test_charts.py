@@ -5,13 +5,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-import vl_convert
 
 from cuecard.audits.cues.view import MOST_POINTS, critical_p, sample_for_map, strongest, with_test_share
 from cuecard.card.card import Card
 from cuecard.report.charts.drawing import legend_columns, themed
 from cuecard.report.charts.kinds import chart_specification, draw
 from cuecard.report.sections import outcome_of, section_view
+
+vl_convert = pytest.importorskip("vl_convert")
 
 CardMaker = Callable[..., Card]
 

@@ -37,7 +37,8 @@ def report(
 ) -> None:
     """Print a saved card and write its HTML report."""
     from cuecard.card import load_card, save_report
-    from cuecard.cli.show import print_card, rendered
+    from cuecard.cli.show import print_card
+    from cuecard.report import render_html
     from cuecard.targets import check_file, check_folder
     from cuecard.writing import write_text
 
@@ -47,7 +48,7 @@ def report(
     loaded = load_card(card)
     if out is None:
         check_folder(folder, ["report.html"], option="path with --out")
-    page = rendered(loaded)
+    page = render_html(loaded)
     if out is None:
         written = save_report(folder, page)
     else:

@@ -54,9 +54,9 @@ def demo(
     from cuecard.card import join_cards, staged_card
     from cuecard.card.files import CARD_FILES, REPORT_FILE
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import rendered
     from cuecard.data.demo import demo_files
     from cuecard.remedies.lexical_weights import TRADE_OFF
+    from cuecard.report import render_html
     from cuecard.run import audit, debias, probe
     from cuecard.targets import check_folder
 
@@ -91,7 +91,7 @@ def demo(
     card = join_cards(cards, command="cuecard demo")
     data_files = demo_files(generated) | {f"{name}.csv": table.write_csv for name, table in models.items()}
     beside = {f"data/{name}": write for name, write in data_files.items()}
-    with staged_card(card, out, rendered(card), beside=beside):
+    with staged_card(card, out, render_html(card), beside=beside):
         report = out / REPORT_FILE
     if not quiet:
         from rich.console import Console

@@ -93,8 +93,9 @@ def plan(
     The plan is a worksheet for annotators.
     """
     from cuecard.cli.options.groups import explicit_options
-    from cuecard.cli.show import display, exit_if_failed, rendered
+    from cuecard.cli.show import display, exit_if_failed
     from cuecard.errors import UsageError
+    from cuecard.report import render_html
     from cuecard.run import AUDIT_FOLDER, apply_worksheet, plan_file
     from cuecard.targets import check_file, check_folder
 
@@ -108,7 +109,7 @@ def plan(
             apply,
             out,
             seed=seed,
-            drawn=rendered,
+            drawn=render_html,
             progress=output.progress,
             command=typed_command(),
         )

@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import UsageError
 from cuecard.report.charts.data_map import data_map
 from cuecard.report.charts.drawing import themed
-from cuecard.report.html.chart_library import WITHOUT, chart_library
-from cuecard.report.html.engine import picture
-from cuecard.report.html.inlined import script_json, security_policy
+from cuecard.report.html.engine import check_engine, picture
+from cuecard.report.html.inlined import CHART_LIBRARY, resource, script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
 from cuecard.targets import check_file
 from cuecard.writing import write_text, write_whole
@@ -24,10 +23,12 @@ SUFFIXES = (".html", ".png", ".svg")
 
 
 def check_chart_path(path: str | Path) -> Path:
-    """Return the path, or raise if its name does not tell a format that charts are written in."""
+    """Return the path, or raise if its name does not tell a format that charts can be written in here."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    if path.suffix != ".html":
+        check_engine(path.suffix)
     return path
 
 
@@ -77,10 +78,7 @@ def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: st
 
 def chart_page(chart: Any, title: str, note: str = "") -> str:
     """Return a page with one chart that fetches nothing and that no text of a dataset can break out of."""
-    library = chart_library()
-    if library is None:
-        raise InputError(WITHOUT)
-    scripts = [library, _START]
+    scripts = [resource(CHART_LIBRARY), _START]
     return _PAGE.format(
         policy=escape(security_policy(scripts), quote=True),
         title=escape(title),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from cuecard._processes import PYTHON
-from cuecard.errors import InputError
+from cuecard.errors import InputError, MissingExtraError
 
 #: Seconds after which the engine is stuck.
 _LIMIT = 300
 
-_BUNDLE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
 _PICTURE = """
 import json, sys, vl_convert
 request = json.load(sys.stdin)
@@ -22,9 +22,10 @@ sys.stdout.buffer.write(drawn if isinstance(drawn, bytes) else drawn.encode())
 """
 
 
-def javascript_bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed of the installed vl-convert as one script."""
-    return _run(_BUNDLE).decode()
+def check_engine(suffix: str) -> None:
+    """Raise if what draws pictures is not installed."""
+    if find_spec("vl_convert") is None:
+        raise MissingExtraError("vl-convert-python", "images", f"A chart as {suffix}")
 
 
 def picture(chart: Mapping[str, Any], kind: str) -> bytes:

@@ -9,6 +9,8 @@ import re
 from importlib.resources import files
 from typing import Any
 
+#: Vega, Vega-Lite and Vega-Embed as one script, written by `scripts/bundle_charts.py`.
+CHART_LIBRARY = "vega.js"
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from cuecard import wording
-from cuecard.report.html.chart_library import WITHOUT, chart_library
-from cuecard.report.html.inlined import resource, script_json, security_policy
+from cuecard.report.html.inlined import CHART_LIBRARY, resource, script_json, security_policy
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.sections import SectionView, TableView
 from cuecard.report.texts import isolated
@@ -133,7 +131,6 @@ def inlined_parts(charts: Mapping[str, Chart], *, snippets: Sequence[str] = ()) 
     drawn, libraries = _drawn(charts)
     payload = {
         "charts": drawn,
-        "without_charts": WITHOUT if drawn and not libraries else "",
         "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
         "snippets": list(snippets),
     }
@@ -152,11 +149,7 @@ def _drawn(charts: Mapping[str, Chart]) -> tuple[dict[str, Any], list[str]]:
     """Return the specification of every chart, and the chart library if there is any chart."""
     if not charts:
         return {}, []
-    # Bundling the library takes seconds outside of Python: the charts are built meanwhile.
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        library = pool.submit(chart_library)
-        from cuecard.report.charts.kinds import chart_specification
+    from cuecard.report.charts.kinds import chart_specification
 
-        specifications = {name: chart_specification(chart) for name, chart in charts.items()}
-        script = library.result()
-        return fitted_charts(specifications), [] if script is None else [script]
+    specifications = {name: chart_specification(chart) for name, chart in charts.items()}
+    return fitted_charts(specifications), [resource(CHART_LIBRARY)]

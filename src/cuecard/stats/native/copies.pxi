@@ -399,9 +399,9 @@ cdef inline double jaccard(const uint64_t[::1] sets, const int64_t[::1] bounds, 
     return <double> together / (size - together)
 
 
-cdef inline int64_t leader_of(int64_t[::1] leader, int64_t text) noexcept nogil:
+cdef inline counts_t leader_of(counts_t[::1] leader, counts_t text) noexcept nogil:
     """Return the text that leads a text's unit, and let all on the way to it follow it at once."""
-    cdef int64_t first = text, following
+    cdef counts_t first = text, following
     while leader[first] != first:
         first = leader[first]
     while leader[text] != first:
@@ -411,9 +411,9 @@ cdef inline int64_t leader_of(int64_t[::1] leader, int64_t text) noexcept nogil:
     return first
 
 
-cdef inline void join(int64_t[::1] leader, int64_t one, int64_t two) noexcept nogil:
+cdef inline void join(counts_t[::1] leader, counts_t one, counts_t two) noexcept nogil:
     """Join the units of two texts; the first of all leads them."""
-    cdef int64_t first = leader_of(leader, one), second = leader_of(leader, two)
+    cdef counts_t first = leader_of(leader, one), second = leader_of(leader, two)
     leader[max(first, second)] = min(first, second)
 
 
@@ -574,12 +574,12 @@ def first_places(const uint64_t[::1] keys):
     return first.base
 
 
-def join_pairs(const places_t[::1] ones, const places_t[::1] others, int64_t[::1] leader):
+def join_pairs(const places_t[::1] ones, const places_t[::1] others, counts_t[::1] leader):
     """Join the units of numbers, pair by pair; in place."""
     cdef int64_t i
     with nogil:
         for i in range(ones.shape[0]):
-            join(leader, ones[i], others[i])
+            join(leader, <counts_t> ones[i], <counts_t> others[i])
 
 
 def nearest(
@@ -632,13 +632,13 @@ def nearest(
     return leaders(leader)
 
 
-def number_units(int64_t[::1] leader):
+def number_units(counts_t[::1] leader):
     """Replace the leader of every text by the number of its unit, 0, 1, 2, … in order of first occurrence."""
-    cdef int64_t used = 0, text
+    cdef counts_t used = 0, text
     with nogil:
-        for text in range(leader.shape[0]):
+        for text in range(<counts_t> leader.shape[0]):
             leader[text] = leader_of(leader, text)
-        for text in range(leader.shape[0]):
+        for text in range(<counts_t> leader.shape[0]):
             if leader[text] == text:
                 leader[text] = used
                 used += 1

@@ -4,12 +4,7 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
   async function draw({ again = false, folded = false } = {}) {
-    if (!window.vegaEmbed) {
-      for (const place of document.querySelectorAll("[data-chart]")) {
-        place.textContent = data.charts[place.dataset.chart].description + " (" + data.without_charts + ")";
-      }
-      return;
-    }
+    if (!window.vegaEmbed) return;
     const theme = data.themes[dark.matches ? "dark" : "light"];
     for (const place of document.querySelectorAll("[data-chart]")) {
       const fold = place.closest("[data-fold]");
