@@ -28,7 +28,6 @@ from cuecard.data.demo.language import GRAMMAR_WORDS
 from cuecard.data.demo.planted import complete, draw_features
 from cuecard.data.instances import COLUMNS
 from cuecard.errors import UsageError
-from pace import quick
 
 SEEDS = range(4)
 CONFIDENCE = 0.9999
@@ -354,7 +353,7 @@ def test_predictions_on_a_clean_set_follow_nothing(clean):
 
 
 def test_the_corpus_has_the_shape_of_snli():
-    corpus = quick(demo_corpus, seconds=15)
+    corpus = demo_corpus()
     assert corpus.columns == ["premise", "hypothesis", "label"]
     assert corpus.height == 550_000
     premises = corpus["premise"].unique()
@@ -378,5 +377,5 @@ def test_corpus_chunks_are_made_independently_and_repeat():
     assert not demo_corpus(100, seed=2).equals(demo_corpus(100, seed=3))
 
 
-def test_a_hundred_thousand_pairs_take_a_moment():
-    assert len(quick(lambda: demo_nli(100_000), seconds=5).instances) == 100_000
+def test_a_hundred_thousand_pairs_are_made():
+    assert len(demo_nli(100_000).instances) == 100_000

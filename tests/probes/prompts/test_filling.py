@@ -4,7 +4,6 @@ import pytest
 
 from cuecard.errors import InputError
 from cuecard.probes.prompts.filling import LONGEST, filled
-from pace import quick
 
 VALUES = {"premise": "A dog.", "choices": ["x", "y"], "labels": ["no", "yes"], "letters": "ABC"}
 
@@ -61,11 +60,8 @@ def test_every_fault_is_a_sentence_with_its_line(template, says):
     ],
 )
 def test_loops_and_sizes_are_bounded(template):
-    def refused() -> None:
-        with pytest.raises(InputError, match="cannot be filled in"):
-            filled(template, VALUES, "The prompt 'p'")
-
-    quick(refused, seconds=5)
+    with pytest.raises(InputError, match="cannot be filled in"):
+        filled(template, VALUES, "The prompt 'p'")
 
 
 def test_a_long_text_of_the_data_still_fits():

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuecard.stats import WithinExampleTest, binomial_log_p, within_example_test
-from pace import quick
 
 Group = tuple[int, int, int]  # examples, m rows with the feature, k rows
 
@@ -231,8 +230,8 @@ def test_a_planted_cue_is_found_with_its_odds() -> None:
     assert test.log_p()[0] < -200
 
 
-@pytest.mark.parametrize(("ks", "seconds"), [([2], 0.4), ([4], 1.5), ([2, 3, 4, 5], 3.0)])
-def test_twenty_thousand_features_are_fast(ks: list[int], seconds: float) -> None:
+@pytest.mark.parametrize("ks", [[2], [4], [2, 3, 4, 5]])
+def test_twenty_thousand_features_keep_their_level(ks: list[int]) -> None:
     rng = np.random.default_rng(14)
     cells = [(k, m) for k in ks for m in range(1, k)]
     size = 20_000
@@ -240,15 +239,14 @@ def test_twenty_thousand_features_are_fast(ks: list[int], seconds: float) -> Non
     feature, n = np.repeat(np.arange(size), len(cells)), np.repeat(counts, len(cells))
     k, m = (np.tile(part, size) for part in np.array(cells).T)
     right = rng.binomial(n, m / k)
-    within_example_test([0, 0], [4, 4], [1, 2], [9, 9], [3, 3])  # compiled before the clock starts
-    test = quick(lambda: within_example_test(feature, k, m, n, right), seconds)
+    test = within_example_test(feature, k, m, n, right)
     assert rejections(np.exp(test.log_p())) < 0.05
 
 
-def test_a_million_informative_examples_with_many_chances_take_a_moment() -> None:
+def test_a_million_informative_examples_with_many_chances_have_a_p_value() -> None:
     cells = [(k, m) for k in (3, 4, 5) for m in range(1, k)]
     k, m = np.array(cells).T
     n = np.full(len(cells), 1_000_000 // len(cells))
     right = (n * (0.9 * m / k + 0.09)).astype(int)
-    test = quick(lambda: within_example_test(np.zeros(len(cells), int), k, m, n, right), seconds=2)
+    test = within_example_test(np.zeros(len(cells), int), k, m, n, right)
     assert np.isfinite(test.log_p()).all()
