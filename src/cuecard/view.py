@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from cuecard import wording
-from cuecard.analysis import Measure
+from cuecard.analysis import Measure, Summary
 from cuecard.data import Task
 from cuecard.wording import display_text
 
@@ -51,9 +51,9 @@ _COUNTED = re.compile(
 class Outcome:
     """What a view is made of: what the check returned, its parameters, and the dataset it was about."""
 
-    summary: Mapping[str, Any]
+    summary: Summary
     tables: Mapping[str, pl.DataFrame]
-    parameters: Mapping[str, Any]
+    parameters: Summary
     task: Task
     labels: Sequence[str]
     splits: Sequence[str]
@@ -165,12 +165,29 @@ class Axis:
     ticks: Sequence[float] | int | None = None  # where, or about how many
 
 
+def _plain(column: str) -> Column:
+    return Column(column.replace("_", " "))
+
+
+def _along(axis: Axis, title: str = "") -> dict[str, Column]:
+    return {axis.column: Column(title or axis.title or axis.column.replace("_", " "), axis.kind)}
+
+
+def _named(*columns: str) -> dict[str, Column]:
+    return {column: _plain(column) for column in columns if column}
+
+
+def _ends(low: str, high: str, kind: Kind) -> dict[str, Column]:
+    return {low: Column("CI low", kind), high: Column("CI high", kind)} if low else {}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chart:
     """A chart with its words and rows; each kind is a subclass, which names the columns it draws.
 
     `name` is what `card["cues"].chart(name)` calls it; made of the title by default. `wide` is whether it takes the
-    whole width of a page. `colours` are all values that a colour can stand for, in the order of the colours.
+    whole width of a page. Hovering over a mark shows what is drawn, and the columns of `tooltip`. `colours` are all
+    values that a colour can stand for, in the order of the colours.
     """
 
     title: str
@@ -186,6 +203,16 @@ class Chart:
         """Make a name of the title where there is none: "Label balance" is label_balance."""
         if not self.name:
             object.__setattr__(self, "name", re.sub(r"\W+", "_", self.title.lower()).strip("_"))
+
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """The columns that are drawn, as hovering shows them."""
+        return {}
+
+    @property
+    def hints(self) -> Mapping[str, Column]:
+        """What hovering over a mark shows."""
+        return {**self.drawn, **self.tooltip}
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -217,6 +244,15 @@ class Intervals(Chart):
     second: str = ""
     text: str = ""
 
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return (
+            _named(self.y, self.series or self.colour)
+            | _along(self.x)
+            | _ends(self.low, self.high, self.x.kind)
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bars(Chart):
@@ -236,6 +272,16 @@ class Bars(Chart):
     stacked: bool = False
     text: str = ""
 
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return {
+            **_named(self.y, self.series),
+            **({self.behind: Column(self.behind.replace("_", " "), self.x.kind)} if self.behind else {}),
+            **_along(self.x, self.x.column.replace("_", " ")),
+            **_ends(self.low, self.high, self.x.kind),
+        }
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Histogram(Chart):
@@ -247,6 +293,16 @@ class Histogram(Chart):
     colour: str = ""
     overlaid: bool = False
     line: float | None = None
+
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return {
+            **_named(self.colour),
+            self.low.column: Column("from", self.low.kind),
+            self.high: Column("to", self.low.kind),
+            **_along(self.y),
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -271,6 +327,11 @@ class Lines(Chart):
     points: bool = False
     mean: bool = False
 
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return _named(self.colour) | _along(self.x) | _along(self.y)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeatMap(Chart):
@@ -292,6 +353,16 @@ class HeatMap(Chart):
     faint: str = ""
     facet: str = ""
     steps: Sequence[int] = ()
+
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return {
+            **_named(self.facet),
+            self.x: Column(self.x_title or self.x),
+            self.y: Column(self.y_title or self.y),
+            **_along(self.value),
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -316,6 +387,11 @@ class Scatter(Chart):
     joined: bool = False
     chosen: str = ""
 
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return _named(self.text, self.colour) | _along(self.x) | _along(self.y)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pairs(Chart):
@@ -328,6 +404,15 @@ class Pairs(Chart):
     names: tuple[str, str] = ("before", "after")
     ranked: str = ""
 
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return {
+            **_named(self.item),
+            self.before: Column(self.names[0], self.axis.kind),
+            self.after: Column(self.names[1], self.axis.kind),
+        }
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Boxes(Chart):
@@ -337,6 +422,14 @@ class Boxes(Chart):
     x_title: str
     colour: str
     y: Axis
+
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return {
+            **_named(self.colour, self.x),
+            **{name: Column(name, "fine") for name in ("low", "q1", "median", "q3", "high")},
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -352,6 +445,15 @@ class CueMap(Chart):
 
     chance: Mapping[str, float]
     critical_p: float
+
+    @property
+    def drawn(self) -> Mapping[str, Column]:
+        """What a mark stands for."""
+        return {
+            **_named("feature", "label"),
+            "share": Column("share", "percent"),
+            **_ends("share_low", "share_high", "percent"),
+        }
 
 
 @dataclass(frozen=True, eq=False)

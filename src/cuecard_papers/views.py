@@ -151,8 +151,6 @@ def _evidence(runs: pl.DataFrame, alpha: float) -> Intervals:
         series="test",
         line=-log10(alpha),
         tooltip={
-            "line": Column("weights"),
-            "test": Column("shuffled"),
             "seed": Column("seed", "count"),
             "log10_p": Column("p-value", "log10_p"),
             "accuracy": Column("accuracy", "percent"),
@@ -272,7 +270,6 @@ def _accuracies(rows: Sequence[pl.DataFrame], line: str, series: str, title: str
         low="low",
         high="high",
         series=series,
-        tooltip={line: Column(line), series: Column(series), **_ACCURACY},
         alt=alt,
     )
 
@@ -351,12 +348,6 @@ def _frontier(rows: pl.DataFrame, x: Axis, line: float, *, title: str, alt: str,
         low="low",
         high="high",
         line=line,
-        tooltip={
-            "model": Column("model"),
-            "method": Column("method"),
-            "accuracy": Column("accuracy", "percent"),
-            "x": Column(x.title, "decimal"),
-        },
         alt=alt,
         caption=caption,
     )

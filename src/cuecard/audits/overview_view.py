@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.data import Task
 from cuecard.view import Axis, Bars, Column, KeyFigure, Lines, Outcome, Table, View
 from cuecard.wording import count, listed, number, percent, plural
@@ -36,7 +36,7 @@ def overview_view(outcome: Outcome) -> View:
 
 
 def _sizes(outcome: Outcome) -> list[str]:
-    splits: Mapping[str, Any] = outcome.summary.get("splits", {})
+    splits: Summary = outcome.summary.get("splits", {})
     if not splits:
         return []
     sizes = listed([f"{count(s['examples'])} {_SPLIT.get(name, name)}" for name, s in splits.items()])
@@ -53,7 +53,7 @@ def _sizes(outcome: Outcome) -> list[str]:
     return [f"{sentence}; the majority baseline (“{label}”) is {percent(most / total)} {where}."]
 
 
-def _options(task: Task, splits: Mapping[str, Any]) -> str:
+def _options(task: Task, splits: Summary) -> str:
     """Return how many choices a question has, or responses a preference, where their number is on the card."""
     options = sum(split.get("instances", 0) for split in splits.values())
     examples = sum(split["examples"] for split in splits.values())
@@ -95,10 +95,10 @@ def _repeats(outcome: Outcome) -> list[str]:
 
 def _figures(outcome: Outcome) -> Iterator[KeyFigure]:
     summary = outcome.summary
-    splits: Mapping[str, Any] = summary.get("splits", {})
+    splits: Summary = summary.get("splits", {})
     for name, split in splits.items():
         yield KeyFigure(f"{name} examples", count(split["examples"]))
-    train: Mapping[str, Any] = next(iter(splits.values()), {})
+    train: Summary = next(iter(splits.values()), {})
     for field in ("hypothesis", "premise"):
         lengths = train.get(f"{field}_tokens") or {}
         if lengths.get("max"):
@@ -145,12 +145,7 @@ def _balance(outcome: Outcome) -> list[Bars]:
         alt="Bars of the share of each label in each split.",
         caption="Share of each label among the instances of a split.",
         wide=False,
-        tooltip={
-            "split": Column("split"),
-            "label": Column("label"),
-            "count": Column("instances", "count"),
-            "text": Column("share"),
-        },
+        tooltip={"count": Column("instances", "count")},
     )
     return [chart]
 
@@ -194,9 +189,7 @@ def _length_chart(outcome: Outcome, name: str, lengths: pl.DataFrame) -> Lines:
         caption=f"Share of each label's training instances. If the curves differ, length is a cue.{cut}",
         wide=False,
         tooltip={
-            "label": Column("label"),
             "bin": Column("words" if bins.width == 1 else f"words (bin of {bins.width})", "count"),
-            "share": Column("share", "percent"),
             "count": Column("instances", "count"),
         },
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.view import Axis, Chart, Column, Intervals, KeyFigure, Outcome, Table, View, interval_columns
-from cuecard.wording import ci, count, ends, fine, percent, plural
+from cuecard.wording import ci, count, fine, percent, plural
 
 MOST_MODELS = 25
 _COEFFICIENTS = {
@@ -77,15 +77,13 @@ def style_view(outcome: Outcome) -> View:
     return View(lead=[lead], figures=figures, charts=charts, tables=tables, notes=notes)
 
 
-def _coefficients(rows: Sequence[Mapping[str, Any]], alpha: float) -> Intervals:
+def _coefficients(rows: Sequence[Summary], alpha: float) -> Intervals:
     """Return every covariate's log odds ratio with its interval; above 0 the preferred response has more of it."""
     shown = pl.DataFrame(
         [
             {
                 "feature": row["feature"].replace("_", " "),
                 **{key: row[key] for key in ("coefficient", "low", "high", "differing", "q_value")},
-                "text": f"{row['coefficient']:+z.2f}",
-                "interval": ends(row["low"], row["high"], lambda end: f"{end:+z.2f}"),
                 "differs": row["q_value"] <= alpha,
             }
             for row in rows
@@ -95,15 +93,12 @@ def _coefficients(rows: Sequence[Mapping[str, Any]], alpha: float) -> Intervals:
         title="What wins at equal other style",
         data=shown,
         y="feature",
-        x=Axis("coefficient", "log odds ratio per standard deviation of the difference"),
+        x=Axis("coefficient", "log odds ratio per standard deviation of the difference", "decimal"),
         low="low",
         high="high",
         line=0.0,
         differs="differs",
         tooltip={
-            "feature": Column("feature"),
-            "text": Column("log odds ratio"),
-            "interval": Column("95 % CI"),
             "differing": Column("preferences that differ in it", "count"),
             "q_value": Column("q-value", "probability"),
         },
@@ -113,7 +108,7 @@ def _coefficients(rows: Sequence[Mapping[str, Any]], alpha: float) -> Intervals:
     )
 
 
-def _win_rates(rows: Sequence[Mapping[str, Any]]) -> Intervals:
+def _win_rates(rows: Sequence[Summary]) -> Intervals:
     """Return every model's win rate as it stands and at equal style, with intervals."""
     ways = (("as it stands", "plain", "rank"), ("at equal style", "controlled", "controlled_rank"))
     shown = [
@@ -136,14 +131,7 @@ def _win_rates(rows: Sequence[Mapping[str, Any]]) -> Intervals:
         low="low",
         high="high",
         series="kind",
-        tooltip={
-            "model": Column("model"),
-            "kind": Column("kind"),
-            "rate": Column("rate", "percent"),
-            "low": Column("CI low", "percent"),
-            "high": Column("CI high", "percent"),
-            "rank": Column("rank", "count"),
-        },
+        tooltip={"rank": Column("rank", "count")},
         alt="Win rate of every model as it stands and at equal style.",
         caption="Bradley–Terry win rate against the other models, with 95 % CIs over prompts.",
         name="models",

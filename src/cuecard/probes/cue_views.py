@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.data import GROUPED_TASKS
 from cuecard.features.cue_names import spoken_cue
 from cuecard.view import (
@@ -41,8 +41,6 @@ MOST_NAMES = 12
 #: −log₁₀ of 0.05.
 LEVEL = 1.30103
 _ADJUSTED = "p-value adjusted for multiple tests (false discovery rate)"
-
-Summary = Mapping[str, Any]
 
 
 def accuracy_view(outcome: Outcome) -> View:
@@ -95,23 +93,18 @@ def _gap_map(table: pl.DataFrame) -> HeatMap:
         text=pl.Series(
             [f"{points(row['gap'])}{'' if row['significant'] else '°'}" for row in rows], dtype=pl.String
         ),
-        interval=pl.Series(
-            [f"{ends(row['gap_low'], row['gap_high'], points)} points" for row in rows], dtype=pl.String
-        ),
     )
     return HeatMap(
         title="Accuracy gap by cue",
         data=cells,
         x="model",
         y="feature",
-        value=Axis("gap"),
+        value=Axis("gap", kind="points"),
         middle=0.0,
         text="text",
         tooltip={
-            "model": Column("model"),
-            "feature": Column("cue"),
-            "gap": Column("accuracy gap", "points"),
-            "interval": Column("95 % CI"),
+            "gap_low": Column("CI low", "points"),
+            "gap_high": Column("CI high", "points"),
             "with_cue": Column("test examples with the cue", "count"),
             "log10_p": Column("p-value", "log10_p"),
         },
@@ -143,13 +136,6 @@ def _weakness(models: Summary) -> Bars:
         behind="raw",
         low="low",
         high="high",
-        tooltip={
-            "model": Column("model"),
-            "raw": Column("raw sum", "fine"),
-            "corrected": Column("corrected for noise", "fine"),
-            "low": Column("CI low", "fine"),
-            "high": Column("CI high", "fine"),
-        },
         alt="Bars of the sum of absolute accuracy gaps of each model, raw and corrected for noise.",
         caption="Grey: raw sum. Blue: corrected for noise. Line: 95 % CI.",
         name="weakness",
@@ -261,12 +247,7 @@ def _predicted(outcome: Outcome, family: str, feature: str) -> Bars:
         series="label",
         stacked=True,
         colours=outcome.labels,
-        tooltip={
-            "bar": Column("model"),
-            "label": Column("label"),
-            "share": Column("share", "percent"),
-            "interval": Column("95 % CI"),
-        },
+        tooltip={"interval": Column("95 % CI")},
         alt=f"Stacked bars of label shares for {display_text(feature, 40)}: {source}, balanced, and each model.",
         caption=f"Labels with the cue in {source}, in the balanced test sample, and as predicted on it.",
         wide=False,
@@ -370,12 +351,7 @@ def _usual(summary: Summary) -> Bars:
         x=Axis("accuracy", "accuracy", "percent", domain=(0, 1.15), ticks=(0, 0.5, 1)),
         series="words have",
         text="text",
-        tooltip={
-            "model": Column("model"),
-            "words have": Column("words have"),
-            "accuracy": Column("accuracy", "percent"),
-            "n": Column("test examples", "count"),
-        },
+        tooltip={"n": Column("test examples", "count")},
         alt="Bars of each model's accuracy if words have their usual label and if they have another.",
         caption=f"{summary['words_in_test']} of {summary['words']} words occur in the test set; "
         f"{summary['both_sets']:,} examples are in both groups.",
@@ -401,11 +377,7 @@ def _permutation_p(summary: Summary) -> Intervals:
         series="shuffled",
         colours=kinds,
         line=LEVEL,
-        tooltip={
-            "model": Column("model"),
-            "shuffled": Column("shuffled"),
-            "log10_p": Column("p", "log10_p"),
-        },
+        tooltip={"log10_p": Column("p", "log10_p")},
         alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
         caption="Further right is stronger evidence; the dashed line is 0.05.",
         wide=False,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.view import Axis, Boxes, Column, Intervals, KeyFigure, Outcome, Table, View, interval_columns
 from cuecard.wording import (
     ci,
@@ -90,12 +90,7 @@ def _pair(overall: pl.DataFrame, by_cue: pl.DataFrame, a: str, b: str) -> Interv
         low="low",
         high="high",
         line=0.0,
-        tooltip={
-            "feature": Column("cue"),
-            "difference": Column("difference", "points"),
-            "n": Column("test examples", "count"),
-            "log10_p": Column("McNemar p", "log10_p"),
-        },
+        tooltip={"n": Column("test examples", "count"), "log10_p": Column("McNemar p", "log10_p")},
         alt="Differences in accuracy of two models with 95 % CIs, overall and for each cue.",
         caption="To the right of zero, the first model is more accurate.",
     )
@@ -141,7 +136,6 @@ def side_by_side(
         low="low",
         high="high",
         series=kind,
-        tooltip={"model": Column("model"), kind: Column(kind), "accuracy": Column("accuracy", "percent")},
         alt=alt,
         caption=caption,
         name="accuracy",
@@ -249,7 +243,7 @@ def _weights_sentence(weights: str) -> str:
     return f"With the weights of the column “{display_text(weights, 60)}”"
 
 
-def _reweighted_sentence(name: str, row: Mapping[str, Any]) -> str:
+def _reweighted_sentence(name: str, row: Summary) -> str:
     return (
         f"{display_text(name, 60)} has an accuracy of {percent(row['accuracy'])}, and "
         f"{percent(row['weighted_accuracy'])} ({ci(row['weighted_low'], row['weighted_high'])}) on the reweighted test "
@@ -302,7 +296,7 @@ def net_scores_view(outcome: Outcome) -> View:
     return View(lead=lead, charts=[_scores(summary["models"])], tables=tables)
 
 
-def _scores(models: Sequence[Mapping[str, Any]]) -> Intervals:
+def _scores(models: Sequence[Summary]) -> Intervals:
     """Return every model's accuracies with intervals, the best model first."""
     rows = [
         {
@@ -324,13 +318,6 @@ def _scores(models: Sequence[Mapping[str, Any]]) -> Intervals:
         low="low",
         high="high",
         series="way",
-        tooltip={
-            "model": Column("model"),
-            "way": Column("way"),
-            "value": Column("accuracy", "percent"),
-            "low": Column("CI low", "percent"),
-            "high": Column("CI high", "percent"),
-        },
         alt="Accuracy of every model as it stands, under leak-neutral weights, and where no shortcut works.",
         caption="● accuracy with 95 % CI",
         name="scores",
@@ -367,7 +354,7 @@ def identical_pairs_view(outcome: Outcome) -> View:
     )
 
 
-def _score_sentence(name: str, scores: Mapping[str, Any]) -> str:
+def _score_sentence(name: str, scores: Summary) -> str:
     trend = ""
     if scores["rho"] is not None:
         trend = (
@@ -396,7 +383,6 @@ def identical_pairs_chart(
     name: str = "scores",
 ) -> Boxes:
     """Return one box per frequency and model; a fair model's boxes are all high and level (Selection, Figure 5)."""
-    numbers = {key: Column(key, "fine") for key in ("low", "q1", "median", "q3", "high")}
     return Boxes(
         title=title,
         data=_occurring(boxes, last),
@@ -405,12 +391,7 @@ def identical_pairs_chart(
         colour="model",
         colours=boxes["model"].unique(maintain_order=True).to_list(),
         y=Axis("low", "probability of a match", "percent", domain=(0, 1.02)),
-        tooltip={
-            "model": Column("model"),
-            "occurs": Column("frequency"),
-            "n": Column("sentences", "count"),
-            **numbers,
-        },
+        tooltip={"n": Column("sentences", "count")},
         alt=alt,
         caption=caption,
         name=name,

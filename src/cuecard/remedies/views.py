@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.view import Axis, Chart, Column, Histogram, KeyFigure, Outcome, Pairs, Scatter, Table, View
 from cuecard.wording import ci, count, decimal, display_text, in_unit, number, percent, plural, probability
 
@@ -21,8 +21,6 @@ _JUDGED = {
     "random_trigrams": "random trigrams, not balanced",
 }
 _DISTANCE = "mean distance of the label shares from the target"
-
-Summary = Mapping[str, Any]
 
 
 def lexical_weights_view(outcome: Outcome) -> View:
@@ -165,15 +163,10 @@ def _balance(words: pl.DataFrame) -> Pairs:
         item="feature",
         before="off_before",
         after="off_after",
-        axis=Axis("off_before", _DISTANCE, "percent"),
+        axis=Axis("off_before", _DISTANCE, "fine_percent"),
         names=(EQUAL, WEIGHTED),
         ranked="features, most unbalanced first",
-        tooltip={
-            "feature": Column("feature"),
-            "count": Column("training instances", "count"),
-            "off_before": Column(EQUAL, "fine_percent"),
-            "off_after": Column(WEIGHTED, "fine_percent"),
-        },
+        tooltip={"count": Column("training instances", "count")},
         alt="For the words most associated with a label, the mean distance of the label shares from the "
         "target, with equal weights and with these weights; the table below has the numbers.",
         caption="0 % is perfect balance. Words below the minimum count are not balanced.",
@@ -192,11 +185,6 @@ def _histogram(summary: Summary) -> Histogram:
         high="to",
         y=Axis("examples", "examples", "count", ticks=4),
         line=1.0,
-        tooltip={
-            "from": Column("weight low", "number"),
-            "to": Column("weight high", "number"),
-            "examples": Column("examples", "count"),
-        },
         alt=f"Histogram of the weights of {summary['examples']:,} examples, from "
         f"{summary['quantiles']['0.0']:.3g} to {summary['max_weight']:.3g}; the mean is 1.",
         caption="┆ mean weight",
@@ -223,16 +211,11 @@ def _trade_off(outcome: Outcome) -> Scatter:
         title="Balance and effective sample size",
         data=pl.DataFrame(rows),
         x=Axis("ess", "effective sample size", "percent", zero=False),
-        y=Axis("err", "Err of the balanced features", "percent", ticks=5),
+        y=Axis("err", "Err of the balanced features", "fine_percent", ticks=5),
         text="ridge",
         joined=True,
         chosen="chosen",
-        tooltip={
-            "ridge": Column("ridge"),
-            "err": Column("Err", "fine_percent"),
-            "ess": Column("effective sample size", "percent"),
-            "max_weight": Column("largest weight", "number"),
-        },
+        tooltip={"max_weight": Column("largest weight", "number")},
         alt="Err of the balanced features against the effective sample size, one point per ridge.",
         caption="Each point is a value of --ridge: a higher ridge keeps more of the sample but balances less.",
         wide=False,
@@ -321,7 +304,7 @@ def _interval(score: Mapping[str, float]) -> str:
     return f"{percent(score['accuracy'])} ({ci(score['low'], score['high'])})"
 
 
-def _split_table(splits: Mapping[str, Mapping[str, Any]]) -> Table:
+def _split_table(splits: Mapping[str, Summary]) -> Table:
     rows = [
         {"split": name, "share": split["effective_sample_size"] / split["examples"]}
         | {column: split[column] for column in _SPLITS if column in split}

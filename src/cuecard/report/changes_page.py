@@ -135,7 +135,6 @@ def _changes(judged: Sequence[Movement], caption: str) -> Chart:
             "change": one.change.difference,
             "low": one.change.low,
             "high": one.change.high,
-            "interval": wording.ends(one.change.low, one.change.high, wording.points),
         }
         for one in judged
     ]
@@ -149,12 +148,6 @@ def _changes(judged: Sequence[Movement], caption: str) -> Chart:
         colour="verdict",
         colours=VERDICTS,
         line=0.0,
-        tooltip={
-            "name": Column("measure"),
-            "verdict": Column("verdict"),
-            "change": Column("change", "points"),
-            "interval": Column("95 % CI"),
-        },
         alt="Change of every measure in points with its 95 % CI; the table has the same numbers.",
         caption=caption,
     )
@@ -179,12 +172,7 @@ def _moved(cues: Sequence[CueChange]) -> Chart:
         before="before",
         after="after",
         axis=Axis("share", "share of the label", "percent", domain=(0, 1)),
-        tooltip={
-            "cue": Column("cue"),
-            "before": Column("before", "percent"),
-            "after": Column("after", "percent"),
-            "verdict": Column("verdict"),
-        },
+        tooltip={"verdict": Column("verdict")},
         alt="Share of the label of every cue that moved, before and after; the table has the same numbers.",
         caption="Share of the cue's label among the training instances with the cue. A cue with one mark was "
         "too rare to be tested in the other version.",

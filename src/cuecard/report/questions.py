@@ -10,10 +10,9 @@ from cuecard.analysis import Finding, Measure, Severity, severity_of
 from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
-from cuecard.report.texts import display_text
 from cuecard.report.verdict import model_headline
 from cuecard.run.next_commands import OPTIONS_OF_DATA, next_commands
-from cuecard.wording import listed
+from cuecard.wording import display_text, listed
 
 #: Severities that a row names as an answer; remarks are not.
 _TELLING = ("high", "medium", "low")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.audits.clusters.external_clusters import BIASED
 from cuecard.audits.clusters.findings import clusterings_agree, disagreement, giant_cluster
 from cuecard.view import (
@@ -39,8 +39,6 @@ HOW_TO_READ = (
     "from the whole by more than the threshold (use the slider). Choose a label in the legend; drag to move, "
     "Ctrl + wheel to zoom, double-click to reset."
 )
-
-Summary = Mapping[str, Any]
 
 
 def cluster_view(outcome: Outcome) -> View:
@@ -231,13 +229,7 @@ def _leaning(outcome: Outcome, significant: pl.DataFrame) -> Bars:
         stacked=True,
         text="text",
         colours=outcome.labels,
-        tooltip={
-            "cluster": Column("cluster"),
-            "label": Column("label"),
-            "share": Column("share", "percent"),
-            "interval": Column("95 % CI"),
-            "size": Column("sentences", "count"),
-        },
+        tooltip={"interval": Column("95 % CI"), "size": Column("sentences", "count")},
         alt="Label shares of the most predictive clusters, named by their words; the first are "
         f"{'; '.join(significant['words'].head(3))}.",
         caption="Share of each label in a cluster; clusters with the largest effect first.",
@@ -250,18 +242,14 @@ def _curve(outcome: Outcome) -> Lines:
     return Lines(
         title="PECO curve",
         data="cluster_curve",
-        x=Axis("threshold", "divergence from the whole"),
+        x=Axis("threshold", "divergence from the whole", "fine"),
         y=Axis("share_above", "clusters above", "percent", domain=(0, 1), ticks=5),
         low="null_low",
         high="null_high",
         reference="null_mean",
         shape="step-after",
         filled=True,
-        tooltip={
-            "threshold": Column("divergence above", "fine"),
-            "share_above": Column("clusters", "percent"),
-            "null_mean": Column("with shuffled labels", "percent"),
-        },
+        tooltip={"null_mean": Column("with shuffled labels", "percent")},
         alt="Share of clusters whose label distribution diverges from the whole by more than a threshold, with the "
         "band of shuffled labels.",
         caption=f"Blue: the clustering shown; its score is the area under the curve: {score:z.2f}. "
@@ -291,7 +279,7 @@ def _sweep(sweep: pl.DataFrame) -> HeatMap:
         data=cells,
         x="k",
         y="components",
-        value=Axis("excess"),
+        value=Axis("excess", kind="decimal"),
         x_title="clusters",
         y_title="principal components",
         text="text",
@@ -344,11 +332,7 @@ def _transformations(table: pl.DataFrame) -> Bars:
             ticks=4,
         ),
         text="text",
-        tooltip={
-            "transformation": Column("texts"),
-            "excess": Column("excess", "decimal"),
-            "p_value": Column("p-value", "probability"),
-        },
+        tooltip={"p_value": Column("p-value", "probability")},
         alt="Excess of the PECO score for the original texts and after each transformation.",
         caption="The same audit on texts from which a part was removed.",
         wide=False,
@@ -378,11 +362,6 @@ def confidence_chart(histogram: pl.DataFrame) -> Histogram:
         y=Axis("share", "share of examples", "percent", ticks=4),
         colour="where",
         overlaid=True,
-        tooltip={
-            "where": Column("examples"),
-            "low": Column("confidence from", "decimal"),
-            "share": Column("share", "percent"),
-        },
         alt="Histograms of training confidence inside and outside biased clusters.",
         caption=caption,
         wide=False,

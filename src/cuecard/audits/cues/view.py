@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.features.cue_names import spoken_cue
 from cuecard.text import reading_advice
 from cuecard.view import (
@@ -23,7 +23,7 @@ from cuecard.view import (
     View,
     interval_columns,
 )
-from cuecard.wording import count, display_text, ends, percent, plural
+from cuecard.wording import count, display_text, percent, plural
 
 CUES_PER_LABEL = 10
 MOST_LABELS = 6
@@ -37,11 +37,8 @@ _NOT_SIGNIFICANT_POINTS = 500
 #: Families whose features are words of the text, so that one can repeat what another says.
 _MADE_OF_WORDS = frozenset({"word", "bigram", "trigram", "4-gram"})
 _POINT = {
-    "feature": Column("feature"),
     "family": Column("family"),
-    "label": Column("label"),
     "train": Column("training set"),
-    "interval": Column("95 % CI"),
     "test": Column("test set"),
     "lift": Column("lift", "decimal"),
     "log10_p": Column("p-value", "log10_p"),
@@ -52,7 +49,7 @@ _HOW_TO_MOVE = "Choose a label in the legend; drag to move, Ctrl + wheel to zoom
 def cue_view(outcome: Outcome) -> View:
     """Return how many features are associated with a label, and which."""
     summary = outcome.summary
-    families: Mapping[str, Mapping[str, Any]] = summary.get("families", {})
+    families: Mapping[str, Summary] = summary.get("families", {})
     skipped: dict[str, list[str]] = {}
     for name, family in families.items():
         if family.get("skipped"):
@@ -70,7 +67,7 @@ def cue_view(outcome: Outcome) -> View:
     )
 
 
-def _figures(summary: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]]) -> list[KeyFigure]:
+def _figures(summary: Summary, families: Mapping[str, Summary]) -> list[KeyFigure]:
     listed = f"in at least {summary['min_count']} instances of each split"
     figures = [
         KeyFigure("features tested", count(summary["features"])),
@@ -84,7 +81,7 @@ def _figures(summary: Mapping[str, Any], families: Mapping[str, Mapping[str, Any
     return [*figures, KeyFigure("families", count(tested), f"of {len(families)} requested")]
 
 
-def _verdict(summary: Mapping[str, Any]) -> str:
+def _verdict(summary: Summary) -> str:
     tested, significant = plural(summary["features"], "feature"), summary["significant"]
     rate = f"(false discovery rate {percent(summary['alpha'], 0)})"
     if not significant:
@@ -151,7 +148,6 @@ def _points(cues: pl.DataFrame) -> pl.DataFrame:
         test=pl.Series(
             [f"{percent(row['test_share'])} of {count(row['test_count'])}" for row in rows], dtype=pl.String
         ),
-        interval=pl.Series([ends(row["share_low"], row["share_high"]) for row in rows], dtype=pl.String),
     )
 
 
@@ -201,7 +197,6 @@ def _label_chart(outcome: Outcome, label: str) -> Intervals:
 
 def _confirmation(outcome: Outcome, frame: pl.DataFrame) -> Scatter:
     ticks = (0, 0.2, 0.4, 0.6, 0.8, 1)
-    names = ("feature", "family", "label", "train", "test")
     return Scatter(
         title="Training set and test set",
         data=_points(confirmed_cues(frame, outcome.labels)),
@@ -211,7 +206,11 @@ def _confirmation(outcome: Outcome, frame: pl.DataFrame) -> Scatter:
         size="test_count",
         diagonal=True,
         colours=outcome.labels,
-        tooltip={name: _POINT[name] for name in names},
+        tooltip={
+            "feature": Column("feature"),
+            "family": Column("family"),
+            "test_count": Column("test instances", "count"),
+        },
         alt="Scatter plot of the strongest cues by the share of their label in the training set and the test set.",
         caption="Each point is a significant cue in the training set; its size is the number of test instances with "
         "it. On the dashed line, the label share is equal in both sets. A cue that is only noise is near chance in the "
@@ -220,7 +219,7 @@ def _confirmation(outcome: Outcome, frame: pl.DataFrame) -> Scatter:
     )
 
 
-def _families(summary: Mapping[str, Any]) -> Bars:
+def _families(summary: Summary) -> Bars:
     rows = [
         {
             "family": name,
@@ -239,11 +238,7 @@ def _families(summary: Mapping[str, Any]) -> Bars:
         x=Axis("cues", "share of the features tested", "percent", (0, 1.2), ticks=(0, 0.25, 0.5, 0.75, 1)),
         behind="significant",
         text="text",
-        tooltip={
-            "family": Column("family"),
-            "text": Column("cues / features tested"),
-            "significant": Column("significant", "percent"),
-        },
+        tooltip={"text": Column("cues / features tested")},
         alt="Bars of the share of features that are significant and that are cues, one per family.",
         caption="Blue: cues. Grey: significant, but too rare in a split to be listed.",
         name="families",
@@ -339,7 +334,7 @@ def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def compared(row: Mapping[str, Any]) -> float:
+def compared(row: Summary) -> float:
     """Return how many training instances the share of a cue is of.
 
     Of choices and responses, these are the instances with the feature in examples whose answers differ in it.

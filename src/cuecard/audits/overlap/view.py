@@ -75,8 +75,7 @@ def overlap_view(outcome: Outcome) -> View:
 
 def _run_lengths(table: pl.DataFrame) -> Histogram:
     """Return how many runs have how many words, those of whole texts beside parts of texts."""
-    longest = min(LONGEST, int(table["words"].max() or 1))  # type: ignore[call-overload]
-    width = 2 if longest > 30 else 1
+    width = 2 if (table["words"] > 30).any() else 1
     words = pl.min_horizontal("words", pl.lit(LONGEST)) // width * width
     whole = pl.when(pl.col("words") >= pl.col("of_words"))
     runs = (
@@ -93,11 +92,6 @@ def _run_lengths(table: pl.DataFrame) -> Histogram:
         high="high",
         y=Axis("runs", "runs"),
         colour="kind",
-        tooltip={
-            "kind": Column("kind"),
-            "low": Column("words from", "count"),
-            "runs": Column("runs", "count"),
-        },
         alt="Histogram of the number of words in a row that dataset and corpus share.",
         caption="Every run was verified word by word; case, punctuation and white space do not count.",
         name="runs",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.view import Axis, Chart, Column, HeatMap, Intervals, KeyFigure, Lines, Outcome, Table, View
 from cuecard.wording import ci, count, display_text, percent, plural
 
@@ -72,7 +70,7 @@ def _lead(outcome: Outcome) -> list[str]:
     return [*lead, _graph(summary["graph"])]
 
 
-def _graph(graph: Mapping[str, Any]) -> str:
+def _graph(graph: Summary) -> str:
     repeated, itself = graph["sentences_repeated"], graph["self_pairs"]
     most = count(graph["largest_frequency"])
     occur = (
@@ -105,11 +103,7 @@ def _accuracies(table: pl.DataFrame) -> Intervals:
         low="low",
         high="high",
         line=table["chance"][0],
-        tooltip={
-            "features": Column("features"),
-            "accuracy": Column("accuracy", "percent"),
-            "n": Column("examples", "count"),
-        },
+        tooltip={"n": Column("examples", "count")},
         alt="Accuracy of every set of graph features with its 95 % CI, and the majority baseline.",
         caption="Accuracy with 95 % CI; the line is the majority baseline (for choices, chance).",
         name="accuracy",
@@ -135,13 +129,7 @@ def _grid(outcome: Outcome) -> HeatMap:
         middle=1 / len(labels),
         facet="label",
         steps=range(1, max(cells["s1_freq"].to_list() + cells["s2_freq"].to_list(), default=1) + 1),
-        tooltip={
-            "s1_freq": Column("frequency of the first sentence", "count"),
-            "s2_freq": Column("frequency of the second sentence", "count"),
-            "label": Column("label"),
-            "share": Column("share", "percent"),
-            "n": Column("pairs", "count"),
-        },
+        tooltip={"n": Column("pairs", "count")},
         alt="A grid of first by second sentence frequency, coloured by the share of a label.",
         caption="Share of one label among pairs by the frequency of both sentences; the last step means “or more”. "
         "Cells with few pairs are noisy; the tooltip shows the number of pairs.",
@@ -171,12 +159,7 @@ def _shares(outcome: Outcome) -> Lines:
         named=True,
         points=True,
         colours=outcome.labels,
-        tooltip={
-            "times": Column("frequency"),
-            "label": Column("label"),
-            "share": Column("share", "percent"),
-            "n": Column("pairs", "count"),
-        },
+        tooltip={"n": Column("pairs", "count")},
         alt="Share of each label by the frequency of the first and the second sentence.",
         caption="With 95 % CIs. If the curves are flat, frequency does not predict the label.",
         name="labels",
@@ -197,11 +180,6 @@ def _similarity(outcome: Outcome, curves: pl.DataFrame) -> Lines:
         alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
         caption="Features are shown as quantiles. The more the curves of the labels differ, the better the feature "
         "predicts the label. Text similarity is the cosine of the text vectors. A feature with one value has no curve.",
-        tooltip={
-            "label": Column("label"),
-            "quantile": Column("quantile", "decimal"),
-            "share": Column("share", "percent"),
-        },
         name="similarity",
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.view import (
     Axis,
     Chart,
@@ -21,7 +21,7 @@ from cuecard.view import (
     View,
     interval_columns,
 )
-from cuecard.wording import ci, count, display_text, ends, percent
+from cuecard.wording import ci, count, display_text, percent
 
 MOST_EXAMPLES = 25
 MOST_SLICES = 40
@@ -43,7 +43,7 @@ _KINDS = {
 }
 
 #: A baseline, or a trained model, as the summary describes it.
-Line = Mapping[str, Any]
+Line = Summary
 
 
 def partial_input_view(outcome: Outcome) -> View:
@@ -61,7 +61,7 @@ def partial_input_view(outcome: Outcome) -> View:
     )
 
 
-def _lead(summary: Mapping[str, Any], primary: Line) -> str:
+def _lead(summary: Summary, primary: Line) -> str:
     level = {
         "above": "significantly better than chance",
         "below": "significantly worse than chance, which is a leak, too",
@@ -77,7 +77,7 @@ def _lead(summary: Mapping[str, Any], primary: Line) -> str:
     )
 
 
-def _at_chance(summary: Mapping[str, Any], primary: Line) -> list[str]:
+def _at_chance(summary: Summary, primary: Line) -> list[str]:
     return [
         f"{_ACCURACY[line['name']].capitalize()} is at chance: {percent(line['accuracy'])}."
         for line in summary["baselines"]
@@ -93,7 +93,7 @@ def _learner_sentence(pair: Line) -> str:
     )
 
 
-def _figures(summary: Mapping[str, Any], lines: Mapping[str, Line], primary: Line) -> list[KeyFigure]:
+def _figures(summary: Summary, lines: Mapping[str, Line], primary: Line) -> list[KeyFigure]:
     accuracy, chance = percent(primary["accuracy"]), f"chance {percent(primary['chance'])}"
     figures = [
         KeyFigure(_ACCURACY[primary["name"]], accuracy, chance),
@@ -111,7 +111,7 @@ def _figures(summary: Mapping[str, Any], lines: Mapping[str, Line], primary: Lin
     return figures
 
 
-def _notes(summary: Mapping[str, Any]) -> list[str]:
+def _notes(summary: Summary) -> list[str]:
     folds = summary["folds"]
     scored = (
         "Trained on the training set, scored on the test set."
@@ -140,7 +140,6 @@ def _baselines(lines: Sequence[Line]) -> Intervals:
             **{key: line[key] for key in ("accuracy", "low", "high", "chance", "log10_p")},
             "differs": line["direction"] != "at",
             "text": percent(line["accuracy"]),
-            "interval": ends(line["low"], line["high"]),
         }
         for line in lines
     ]
@@ -163,14 +162,7 @@ def _baselines(lines: Sequence[Line]) -> Intervals:
         line=lines[0]["chance"],
         differs="differs",
         text="text",
-        tooltip={
-            "name": Column("input"),
-            "kind": Column("kind"),
-            "text": Column("accuracy"),
-            "interval": Column("95 % CI"),
-            "chance": Column("chance", "percent"),
-            "log10_p": Column("p-value", "log10_p"),
-        },
+        tooltip={"chance": Column("chance", "percent"), "log10_p": Column("p-value", "log10_p")},
         alt=f"Accuracy of every baseline with 95 % CI and chance: {said}",
         caption="● differs from chance · ▲ does not · line: 95 % CI · ┆ chance",
     )
@@ -187,12 +179,6 @@ def _leak_scores(outcome: Outcome) -> Histogram:
         y=Axis("count", "examples", "count"),
         colour="label",
         colours=[label for label in outcome.labels if label in present] or ["all"],
-        tooltip={
-            "label": Column("label"),
-            "low": Column("low", "percent"),
-            "high": Column("high", "percent"),
-            "count": Column("examples", "count"),
-        },
         alt="Histogram of the probability of the correct answer under a partial-input model.",
         caption="Probability of the correct answer of each example under a model that sees part of the input.",
         wide=False,
@@ -210,11 +196,7 @@ def _learning_curve(chance: float) -> Lines:
         level=chance,
         mean=True,
         points=True,
-        tooltip={
-            "train_examples": Column("training examples", "count"),
-            "accuracy": Column("accuracy", "percent"),
-            "n": Column("scored examples", "count"),
-        },
+        tooltip={"n": Column("scored examples", "count")},
         alt="Partial-input accuracy by number of training examples.",
         caption="Each point is a random training sample; the band shows 95 % CIs. ┆ chance",
         wide=False,
@@ -235,8 +217,6 @@ def _slices(table: pl.DataFrame) -> Intervals:
         legend=False,
         tick="chance",
         tooltip={
-            "slice": Column("slice"),
-            "accuracy": Column("accuracy", "percent"),
             "chance": Column("chance in this slice", "percent"),
             "n": Column("examples", "count"),
             "log10_p": Column("p-value", "log10_p"),

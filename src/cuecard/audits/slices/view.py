@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from cuecard.view import Axis, Column, HeatMap, KeyFigure, Outcome, Table, View, interval_columns
-from cuecard.wording import count, display_text, ends, percent, plural, points
+from cuecard.wording import count, display_text, percent, plural, points
 
 MOST_ROWS = 60
 MOST_SLICES = 20
@@ -65,7 +65,6 @@ def _excess_map(table: pl.DataFrame, alpha: float) -> HeatMap:
         pl.col("rule").str.replace_all("_", " "),
         slice=pl.Series([display_text(row["slice"], 40) for row in rows], dtype=pl.String),
         text=pl.Series([points(row["excess"]) for row in rows], dtype=pl.String),
-        interval=pl.Series([ends(row["low"], row["high"]) for row in rows], dtype=pl.String),
         faint=pl.col("q_value") > alpha,
     )
     return HeatMap(
@@ -73,15 +72,14 @@ def _excess_map(table: pl.DataFrame, alpha: float) -> HeatMap:
         data=cells,
         x="rule",
         y="slice",
-        value=Axis("excess"),
+        value=Axis("excess", kind="points"),
         middle=0.0,
         text="text",
         faint="faint",
         tooltip={
-            "slice": Column("slice"),
-            "rule": Column("rule"),
             "accuracy": Column("accuracy", "percent"),
-            "interval": Column("95 % CI"),
+            "low": Column("CI low", "percent"),
+            "high": Column("CI high", "percent"),
             "chance": Column("chance", "percent"),
             "n": Column("examples", "count"),
             "q_value": Column("q-value", "probability"),

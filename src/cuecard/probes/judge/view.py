@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.view import Axis, Chart, Column, Intervals, Outcome, Table, View, interval_columns
 from cuecard.wording import display_text, ends, listed, percent, points
 
@@ -46,7 +46,7 @@ _COVARIATES = {
 }
 
 #: What the summary says about a judge.
-Judge = Mapping[str, Any]
+Judge = Summary
 
 
 def judge_view(outcome: Outcome) -> View:
@@ -84,7 +84,7 @@ def _sentence(name: str, part: Judge) -> str:
     return f"{sentence}."
 
 
-def judge_tests(summary: Mapping[str, Any]) -> Table:
+def judge_tests(summary: Summary) -> Table:
     """Return a row per judge and test: what it showed, or that it could not be tested."""
     rows = [(name, *test) for name, part in summary["judges"].items() for test in _tested(part)]
     data = pl.DataFrame(rows, schema=dict.fromkeys(_TESTS, pl.String), orient="row")
@@ -110,7 +110,7 @@ def _tested(part: Judge) -> Iterator[tuple[str, str, str]]:
         ("stability", "", again, again and f"{_interval(again, 'value', percent)} agree"),
         ("agreement", "chance", kappa, kappa and f"κ {_interval(kappa, 'value', _decimal)}"),
     ):
-        if not numbers:
+        if not numbers or measured is None:
             yield test, "not tested", ""
         elif bias in part["biases"]:
             yield test, "at or below chance" if bias == "chance" else "biased", measured
@@ -137,8 +137,6 @@ def _followed(judges: Mapping[str, Judge]) -> Intervals:
             "feature": _COVARIATES[row["feature"]],
             "place": place.index(row["feature"]),
             **{key: row[key] for key in ("coefficient", "low", "high", "p_value")},
-            "text": f"{row['coefficient']:+z.2f}",
-            "interval": f"{row['low']:+z.2f} to {row['high']:+z.2f}",
         }
         for name, part in judges.items()
         if part["style"]
@@ -148,18 +146,12 @@ def _followed(judges: Mapping[str, Judge]) -> Intervals:
         title="What verdicts follow",
         data=pl.DataFrame(rows).sort("place", maintain_order=True),
         y="feature",
-        x=Axis("coefficient", "log odds ratio per standard deviation"),
+        x=Axis("coefficient", "log odds ratio per standard deviation", "decimal"),
         low="low",
         high="high",
         line=0.0,
         series="judge",
-        tooltip={
-            "judge": Column("judge"),
-            "feature": Column("feature"),
-            "text": Column("log odds ratio"),
-            "interval": Column("95 % CI"),
-            "p_value": Column("p-value", "probability"),
-        },
+        tooltip={"p_value": Column("p-value", "probability")},
         alt="Log odds ratio of quality, length, formatting and position for every judge.",
         caption="● log odds ratio with 95 % CI over prompts; 0: the verdict does not depend on it",
         name="reliance",

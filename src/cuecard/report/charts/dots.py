@@ -112,7 +112,6 @@ def draw_pairs(chart: Pairs) -> alt.LayerChart:
     """Return two marks per thing, before and after, joined by a line."""
     columns = dict(zip(chart.names, (chart.before, chart.after), strict=True))
     frame = chart.frame.with_row_index("rank", offset=1)
-    said = {name: chart.tooltip[name] for name in chart.tooltip}
     rows = [
         {
             "item": shown(row[chart.item]),
@@ -120,7 +119,7 @@ def draw_pairs(chart: Pairs) -> alt.LayerChart:
             "from": row[chart.before],
             "to": row[chart.after],
         }
-        | {f"{name} said": column.write(row[name]) for name, column in said.items()}
+        | {f"{name} said": column.write(row[name]) for name, column in chart.hints.items()}
         for row in frame.iter_rows(named=True)
     ]
     marks = [

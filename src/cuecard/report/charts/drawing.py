@@ -19,6 +19,7 @@ from cuecard.wording import display_text
 PERCENT_LABELS = "format(100 * datum.value, '.3~f') + ' %'"
 _LABELS = {
     "percent": PERCENT_LABELS,
+    "fine_percent": PERCENT_LABELS,
     "points": "format(100 * datum.value, '~f')",
     "log10_p": "datum.value == 0 ? '1' : '1e-' + datum.value",
 }
@@ -60,7 +61,7 @@ def rows_of(chart: Chart, *columns: str, frame: pl.DataFrame | None = None) -> a
     """Return the rows of a chart: columns to plot as they are, those of its tooltip as people read them."""
     plotted = [column for column in dict.fromkeys(columns) if column]
     rows = (chart.frame if frame is None else frame).iter_rows(named=True)
-    said = {_said(name): (name, column) for name, column in chart.tooltip.items()}
+    said = {_said(name): (name, column) for name, column in chart.hints.items()}
     return inline(
         {name: shown(row[name]) for name in plotted}
         | {key: column.write(row[name]) for key, (name, column) in said.items()}
@@ -70,7 +71,7 @@ def rows_of(chart: Chart, *columns: str, frame: pl.DataFrame | None = None) -> a
 
 def tooltip_of(chart: Chart) -> list[alt.Tooltip]:
     """Return what hovering over a mark shows."""
-    return [alt.Tooltip(f"{_said(name)}:N", title=column.title) for name, column in chart.tooltip.items()]
+    return [alt.Tooltip(f"{_said(name)}:N", title=column.title) for name, column in chart.hints.items()]
 
 
 def _said(column: str) -> str:
