@@ -34,7 +34,7 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "fine": wording.fine,
     "points": wording.points,
     "probability": wording.probability,
-    "log10_p": partial(wording.probability, None),
+    "log10_p": lambda exponent: wording.probability(None, -abs(exponent)),
 }
 #: How to read the saliency maps of two models.
 HOW_TO_READ_MAPS = (

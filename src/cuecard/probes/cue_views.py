@@ -320,8 +320,11 @@ def _other_p(test: Summary) -> str:
 
 def _both_p(test: Summary) -> tuple[float, float]:
     """Return log10 of the p-values over all examples and within each correct answer."""
-    plain = test.get("log10_p_unstratified", test["log10_p"])
-    return plain, test.get("log10_p_stratified", test["log10_p"])
+    plain, stratified = (
+        float(test[name] if name in test else test["log10_p"])
+        for name in ("log10_p_unstratified", "log10_p_stratified")
+    )
+    return plain, stratified
 
 
 def _usual(summary: Summary) -> Bars:
@@ -364,11 +367,11 @@ def _permutation_p(summary: Summary) -> Intervals:
     """Return the permutation test's p of every model on a logarithmic scale, with and without strata."""
     kinds = ["over all examples", "stratified by correct answer"]
     rows = [
-        {"model": name, "shuffled": kind, "exponent": -value, "log10_p": value}
+        {"model": name, "shuffled": kind, "exponent": -value}
         for name, test in summary["models"].items()
         for kind, value in zip(kinds, _both_p(test), strict=True)
     ]
-    schema = {"model": pl.String, "shuffled": pl.String, "exponent": pl.Float64, "log10_p": pl.Float64}
+    schema = {"model": pl.String, "shuffled": pl.String, "exponent": pl.Float64}
     return Intervals(
         title="p-values",
         data=pl.DataFrame(rows, schema=schema),
@@ -377,7 +380,6 @@ def _permutation_p(summary: Summary) -> Intervals:
         series="shuffled",
         colours=kinds,
         line=LEVEL,
-        tooltip={"log10_p": Column("p", "log10_p")},
         alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
         caption="Further right is stronger evidence; the dashed line is 0.05.",
         wide=False,
