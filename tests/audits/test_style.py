@@ -12,10 +12,10 @@ from cuecard.audits.style import _drivers
 from cuecard.data import load
 from cuecard.data.demo import demo_battles
 from cuecard.errors import UsageError
+from cuecard.features.style import formatting, style_counts
 from cuecard.report.charts.drawing import specification
 from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
-from cuecard.text.style import formatting, style_counts
 
 STRENGTH = {"alpha": 0.0, "beta": 0.6, "gamma": 1.2}
 

@@ -17,7 +17,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.splits import join_units, number_groups
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
-from cuecard.features.style_covariates import Covariates, style_covariates
+from cuecard.features.style import Covariates, style_covariates
 from cuecard.features.units import similar_rows
 from cuecard.stats import q_values, state_probability
 from cuecard.stats.arrays import Floats, Ints

@@ -1,6 +1,5 @@
 """Instances become named binary features, one family per file."""
 
-from cuecard.features.annotated import Entities, Negation, Sentiment, Tense, Typos
 from cuecard.features.characters import Characters
 from cuecard.features.counts import COUNTED_SPLITS, CueCounts, class_codes, count_cues
 from cuecard.features.family import (
@@ -15,7 +14,17 @@ from cuecard.features.family import (
 )
 from cuecard.features.patterns import Formats, Function, Regexes
 from cuecard.features.structure import Lengths, Overlap, Positions
-from cuecard.features.words import Bigrams, FourGrams, Trigrams, Words
+from cuecard.features.words import (
+    Bigrams,
+    Entities,
+    FourGrams,
+    Negation,
+    Sentiment,
+    Tense,
+    Trigrams,
+    Typos,
+    Words,
+)
 
 _BUILT_IN: tuple[type[Family], ...] = (
     Words, Bigrams, Trigrams, FourGrams, Negation, Sentiment, Tense, Entities, Typos,

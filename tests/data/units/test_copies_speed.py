@@ -11,8 +11,8 @@ import pytest
 from cuecard.data.fingerprint import mixed
 from cuecard.data.units import FoldedTexts, copies, folding
 from cuecard.data.units.copies import ALIKE, LEAST_WORDS, LOOSELY, band_keys, in_order
+from cuecard.features.style import formatting
 from cuecard.stats import _native
-from cuecard.text.style import formatting
 
 
 @pytest.mark.parametrize("codes", [[3, 1, 3, 0, 1, 5], [0], [2, 2, 2], [7, 900, 7]])

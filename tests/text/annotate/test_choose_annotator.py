@@ -8,7 +8,7 @@ import pytest
 
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.text import tokenise
-from cuecard.text.annotate import PROPERTIES, NoAnnotatorError, choose, get_annotator
+from cuecard.text.annotate import PROPERTIES, NoAnnotatorError, get_annotator
 
 
 @pytest.mark.parametrize("language", ["en", "EN", "en-GB", "en_US"])

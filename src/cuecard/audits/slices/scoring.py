@@ -24,8 +24,8 @@ from cuecard.audits.slices.hits import (
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.layout.responses import FILE_POSITION
+from cuecard.features.style import formatting
 from cuecard.stats.arrays import Array, Ints
-from cuecard.text.style import formatting
 
 #: A rule says something where it tells the answers of at least this many examples apart.
 FEWEST_EXAMPLES = 20

@@ -1,6 +1,22 @@
 """Features of the graph of compared sentences (Selection), and of the pairs' texts without naming a word."""
 
-from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
+from cuecard.features.pair_graph.graph import (
+    LEAKAGE_FEATURES,
+    PROXIMITY_FEATURES,
+    WALK_FEATURES,
+    PairGraph,
+    advanced_features,
+    deepwalk,
+    embedding_features,
+    graph_of,
+    leakage_features,
+    leakage_points,
+    leakage_rows,
+    pair_graph,
+    proximity_features,
+    sentence_codes,
+    walk_features,
+)
 from cuecard.features.pair_graph.two_steps import (
     SentencePairs,
     TwoSteps,
@@ -11,19 +27,6 @@ from cuecard.features.pair_graph.unlexicalized import (
     UNLEXICALIZED_FEATURES,
     bleu_scores,
     unlexicalized_features,
-)
-from cuecard.features.pair_graph.walks import (
-    LEAKAGE_FEATURES,
-    PROXIMITY_FEATURES,
-    WALK_FEATURES,
-    advanced_features,
-    deepwalk,
-    embedding_features,
-    leakage_features,
-    leakage_points,
-    leakage_rows,
-    proximity_features,
-    walk_features,
 )
 
 __all__ = [

@@ -1,9 +1,11 @@
-"""The graph of which sentence is compared with which: nothing of what the sentences say."""
+"""The graph of which sentence is compared with which, and what it says about a pair; nothing of what sentences say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,10 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import InputError
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.features.pair_graph.two_steps import SentencePairs, TwoSteps, two_step_walks
+from cuecard.stats import _native
+from cuecard.stats.arrays import Floats, Ints, chunks, whole_type
+from cuecard.stats.counted_forest import Points, points_in_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +121,136 @@ def graph_of(data: Instances, *, counted: npt.ArrayLike | None = None) -> PairGr
     """Return the graph over all splits of a dataset: premise and hypothesis of every instance are joined."""
     first, second, n_nodes = sentence_codes(data.table["premise"], data.table["hypothesis"])
     return pair_graph(first, second, n_nodes, counted=counted)
+
+
+def leakage_rows(pairs: SentencePairs, steps: TwoSteps, rows: slice) -> npt.NDArray[np.int64]:
+    """Return S1_freq, S2_freq and S1S2_inter of some of the pairs.
+
+    A pair that is not counted in the graph gets the features it would have if it alone were added.
+    """
+    a, b = pairs.first[rows], pairs.second[rows]
+    columns: list[npt.NDArray[Any]] = [pairs.frequency[a], pairs.frequency[b], steps.walks[rows]]
+    table = np.column_stack(columns).astype(np.int64, copy=False)
+    if pairs.counted is not None:
+        alone = np.flatnonzero(~pairs.counted[rows])
+        a, b, loops = a[alone], b[alone], pairs.loops
+        table[alone, :2] += np.where(a == b, 2, 1)[:, None]
+        # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
+        table[alone, 2] += np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
+    return table
+
+
+def leakage_points(pairs: SentencePairs, steps: TwoSteps) -> Points:
+    """Return the distinct features in lexicographic order, and which of them every pair has."""
+    index = pairs.space.array(whole_type(len(pairs)), len(pairs))
+    return points_in_parts(((rows, leakage_rows(pairs, steps, rows)) for rows in chunks(len(pairs))), index)
+
+
+#: The three leakage features of the Selection paper, in its order.
+LEAKAGE_FEATURES = ("s1_freq", "s2_freq", "s1s2_inter")
+
+#: Eight features from powers of A, and the four neighbourhood indices.
+WALK_FEATURES = (
+    "s1_freq", "s2_freq", "two_step", "three_step", "s1_two_step", "s2_two_step", "s1_three_step", "s2_three_step",
+)  # fmt: skip
+PROXIMITY_FEATURES = ("resource_allocation", "jaccard", "preferential_attachment", "adamic_adar")
+
+
+def leakage_features(graph: PairGraph) -> Ints:
+    """Return S1_freq, S2_freq and S1S2_inter of every pair.
+
+    The first two are how often each sentence occurs in the whole dataset; the third is the entry of A², the
+    number of two-step walks between them. (The paper's text says common neighbours; its numbers are walks.)
+    A pair that is not counted in the graph gets the features it would have if it alone were added.
+    """
+    pairs = SentencePairs(graph.first, graph.second, graph.n_nodes, graph.counted)
+    return leakage_rows(pairs, two_step_walks(pairs), slice(None))
+
+
+def walk_features(graph: PairGraph) -> Floats:
+    """Return the columns `WALK_FEATURES` of every pair: degrees, A² and A³ at the pair, row sums of both."""
+    two = _two_step(graph)[0]
+    three = _native.three_step(
+        graph.indptr,
+        graph.neighbours,
+        graph.entries,
+        graph.edge_at,
+        graph.n_edges,
+        max(isqrt(2 * graph.n_edges), 8),
+    )
+    degree = graph.frequency.astype(np.float64)
+    reach_two = graph.times(degree)
+    reach_three = graph.times(reach_two)
+    a, b = graph.first, graph.second
+    columns = [degree[a], degree[b], two[graph.edge], three[graph.edge]]
+    columns += [reach_two[a], reach_two[b], reach_three[a], reach_three[b]]
+    return np.column_stack(columns)
+
+
+def proximity_features(graph: PairGraph) -> Floats:
+    """Return the columns `PROXIMITY_FEATURES` of every pair, on the graph without repeats and self-pairs."""
+    degrees = _loop_free_degrees(graph)
+    _, common, allocation, adamic = _two_step(graph)
+    a, b = graph.first, graph.second
+    shared = common[graph.edge]
+    union = degrees[a] + degrees[b] - shared
+    jaccard = np.divide(shared, union, out=np.zeros(len(graph)), where=union > 0)
+    attachment = degrees[a].astype(np.float64) * degrees[b]
+    return np.column_stack([allocation[graph.edge], jaccard, attachment, adamic[graph.edge]])
+
+
+def _loop_free_degrees(graph: PairGraph) -> Ints:
+    """Return how many other sentences every sentence is paired with."""
+    degrees = np.diff(graph.indptr)
+    is_loop = np.repeat(np.arange(len(degrees)), degrees) == graph.neighbours
+    return np.asarray(degrees - np.bincount(graph.neighbours[is_loop], minlength=len(degrees)))
+
+
+def _two_step(graph: PairGraph) -> tuple[Floats, Floats, Floats, Floats]:
+    degrees = _loop_free_degrees(graph)
+    walks: tuple[Floats, Floats, Floats, Floats] = _native.two_step(
+        graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
+    )
+    return walks
+
+
+#: Sentences of a walk within this many steps are neighbours; of every pair of them, this many others are no neighbours.
+WINDOW, NEGATIVES = 5, 5
+
+
+def deepwalk(
+    graph: PairGraph,
+    *,
+    dimensions: int = 64,
+    walks: int = 10,
+    length: int = 20,
+    seed: int = 0,
+) -> npt.NDArray[np.float32]:
+    """Return a vector per sentence, trained by skip-gram with negative sampling on random walks.
+
+    Every sentence starts `walks` walks of `length` steps. The walks are made while training and never stored; one
+    thread and one seed make the vectors the same in every run.
+    """
+    if graph.n_nodes == 0:
+        return np.zeros((0, dimensions), dtype=np.float32)
+    rng = np.random.default_rng(seed)
+    start = ((rng.random((graph.n_nodes, dimensions)) - 0.5) / dimensions).astype(np.float32)
+    # word2vec draws negatives by frequency to the power 3/4; a walk visits a node in proportion to its degree.
+    noise = np.cumsum(np.diff(graph.indptr).astype(np.float64) ** 0.75)
+    drawn_seed = int(rng.integers(1 << 63))
+    _native.skip_gram(
+        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, WINDOW, NEGATIVES, drawn_seed
+    )
+    return start
+
+
+def embedding_features(graph: PairGraph, vectors: npt.NDArray[np.float32]) -> Floats:
+    """Return the elementwise product of both sentences' vectors and, last, their dot product."""
+    product = vectors[graph.first].astype(np.float64) * vectors[graph.second]
+    return np.column_stack([product, product.sum(axis=1)])
+
+
+def advanced_features(graph: PairGraph, *, seed: int = 0) -> Floats:
+    """Return the paper's 77 *Advanced* features: 8 of walks, 65 of DeepWalk embeddings, 4 of proximity."""
+    embedded = embedding_features(graph, deepwalk(graph, seed=seed))
+    return np.column_stack([walk_features(graph), embedded, proximity_features(graph)])

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Row
+from cuecard.features.style import formatting
 from cuecard.stats import accuracy_log_p, clopper_pearson
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit
 from cuecard.stats.preferences.kappa import cohen_kappa
 from cuecard.stats.preferences.lowess import lowess
 from cuecard.stats.scores.cross_fit_intervals import mean_interval
-from cuecard.text.style import formatting
 
 #: Fewer comparisons than this are not tested.
 FEWEST = 20
