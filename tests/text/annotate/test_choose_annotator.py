@@ -13,7 +13,7 @@ from cuecard.text.annotate import PROPERTIES, NoAnnotatorError, get_annotator
 
 @pytest.mark.parametrize("language", ["en", "EN", "en-GB", "en_US"])
 @pytest.mark.parametrize("backend", ["auto", "builtin"])
-def test_english_is_served_without_a_parser(language: str, backend: choose.Backend) -> None:
+def test_english_is_served_without_a_parser(language: str, backend: annotate.Backend) -> None:
     assert get_annotator(language, backend).properties == set(PROPERTIES)
 
 
