@@ -8,12 +8,12 @@ import pytest
 
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.text import tokenise
-from cuecard.text.annotate import PROPERTIES, NoAnnotatorError, get_annotator
+from cuecard.text.annotate import PROPERTIES, Backend, NoAnnotatorError, get_annotator
 
 
 @pytest.mark.parametrize("language", ["en", "EN", "en-GB", "en_US"])
 @pytest.mark.parametrize("backend", ["auto", "builtin"])
-def test_english_is_served_without_a_parser(language: str, backend: annotate.Backend) -> None:
+def test_english_is_served_without_a_parser(language: str, backend: Backend) -> None:
     assert get_annotator(language, backend).properties == set(PROPERTIES)
 
 
