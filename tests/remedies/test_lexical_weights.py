@@ -244,7 +244,7 @@ def test_examples_of_different_sizes_keep_the_same_chance_level():
 def test_an_example_whose_choices_all_have_a_word_says_nothing_of_it():
     data = choice_instances([("train", "q", ["the a", "the b"], 0), ("train", "q", ["the c", "d"], 1)])
     words = Words().presence(encode(data, tokens="stubborn"))
-    problem = balance_problem([Candidates("word", words, 1)], data)
+    problem = balance_problem([Candidates("word", [(words, data)], 1)], data)
     assert dict(problem.features.select("feature", "count").iter_rows())["the"] == 1
 
 

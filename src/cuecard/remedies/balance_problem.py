@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +12,8 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data import Instances
+from cuecard.data.parallel import running_total
+from cuecard.data.space import Space
 from cuecard.errors import CueCardError, InputError
 from cuecard.features import FAMILIES, Family, Presence, learned
 from cuecard.features.counts import check_language
@@ -106,6 +108,15 @@ class BalanceProblem:
         matrix = self.matrix.only(which) if stored else self.matrix_in_memory[:, which]
         return replace(self, matrix=matrix, features=self.features[which])
 
+    def some(self, examples: Ints) -> BalanceProblem:
+        """Return the problem of some examples, in memory."""
+        rows = (
+            examples if self.groups is None else np.repeat(2 * examples, 2) + np.tile([0, 1], len(examples))
+        )
+        matrix = self.matrix.some_rows(rows) if isinstance(self.matrix, StoredFeatures) else self.matrix[rows]
+        groups = None if self.groups is None else np.repeat(np.arange(len(examples)), 2)
+        return replace(self, matrix=matrix, labels=self.labels[rows], groups=groups)
+
     @property
     def matrix_in_memory(self) -> sparse.csr_matrix:
         """The matrix, read where it is on disk."""
@@ -126,44 +137,126 @@ class Balanced:
     skipped: dict[str, str]
     held_out: HeldOut | None = None
     """Balance of held-out examples by ridge, where the ridge was chosen by it."""
+    sample: Ints | None = None
+    """The numbers of the examples that are `encoded`, on which the weights are judged besides; None for all."""
+
+    @property
+    def weights_of_encoded(self) -> Floats:
+        """The weights of the examples that are encoded."""
+        return self.weights if self.sample is None else self.weights[self.sample]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Features of a family that are balanced if at least `min_count` instances have them."""
+    """Features of a family that are balanced if at least `min_count` instances have them.
+
+    `chunks` has which instances have which of them, chunk by chunk. Where `only` names some, others are balanced if
+    at least `or_from` instances have them, or not at all.
+    """
 
     family: str
-    presence: Presence
+    chunks: Sequence[tuple[Presence, Instances]]
     min_count: int
+    only: pl.Series | None = None
+    or_from: int | None = None
 
-    @property
-    def counts(self) -> Ints:
-        """How many instances have each feature."""
-        return np.bincount(self.presence.indices, minlength=len(self.presence.names)).astype(np.int64)
+    def counted(self) -> pl.DataFrame:
+        """Return the features of at least `min_count` instances that count, by name."""
+        every = [_name_counts(having.names, _instances_with(having)) for having, _ in self.chunks]
+        frequent = self._frequent(every)
+        if self.only is not None:
+            named = pl.col("feature").is_in(self.only.implode())
+            frequent = frequent.filter(
+                named if self.or_from is None else named | (pl.col("count") >= self.or_from)
+            )
+        if not self.chunks[0][1].grouped:
+            return frequent
+        telling = []
+        for having, rows in self.chunks:
+            known = having.columns(_places(having, frequent)["local"].to_numpy())
+            telling.append(_name_counts(known.names, within_examples(known, rows)[1]))
+        return self._frequent(telling)
+
+    def _frequent(self, counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        total = pl.concat(counts).group_by("feature").agg(pl.col("count").sum())
+        return total.filter(pl.col("count") >= self.min_count).sort("feature")
+
+    def matrices(self, features: pl.DataFrame) -> Iterator[sparse.csr_matrix]:
+        """Yield the columns of some features, chunk by chunk."""
+        for having, rows in self.chunks:
+            both = _places(having, features)
+            chosen = having.columns(both["local"].to_numpy())
+            matrix = within_examples(chosen, rows)[0] if rows.grouped else chosen.matrix()
+            columns = both["column"].to_numpy()[matrix.indices]
+            shape = (matrix.shape[0], features.height)
+            yield sparse.csr_matrix((matrix.data, columns, matrix.indptr), shape=shape)
+
+
+def _instances_with(presence: Presence) -> npt.NDArray[np.int64]:
+    return np.bincount(presence.indices, minlength=len(presence.names))
+
+
+def _name_counts(names: pl.Series, counts: npt.NDArray[np.int64]) -> pl.DataFrame:
+    table = pl.DataFrame({"feature": names.cast(pl.String), "count": counts.astype(np.int64)})
+    return table.filter(pl.col("count") > 0)
+
+
+def _places(presence: Presence, features: pl.DataFrame) -> pl.DataFrame:
+    """Return the places of some features in a presence (`local`) and among these features (`column`)."""
+    own = pl.DataFrame({"feature": presence.names.cast(pl.String)}).with_row_index("local")
+    wanted = features.select("feature").with_row_index("column")
+    both = own.join(wanted, on="feature", how="inner").sort("column")
+    return both.select(pl.col("local").cast(pl.Int64), pl.col("column").cast(pl.Int32))
 
 
 def balance_problem(parts: Iterable[Candidates], instances: Instances) -> BalanceProblem:
-    """Return the frequent features of all families jointly."""
-    matrices, tables = [], []
-    for part in parts:
-        presence, min_count = part.presence, part.min_count
-        counts = part.counts
-        presence = presence.columns(np.flatnonzero(counts >= min_count))
-        counts = counts[counts >= min_count]
-        matrix = presence.matrix()
-        if instances.grouped:
-            matrix, counts = within_examples(presence, instances)
-        names = presence.names.cast(pl.String)
-        kept = np.flatnonzero(counts >= min_count)
-        kept = kept[names.gather(kept).arg_sort().to_numpy()]
-        matrices.append(matrix[:, kept])
-        names = names.gather(kept)
-        table = pl.DataFrame({"feature": names, "count": counts[kept].astype(np.int64)})
-        tables.append(table.select(pl.lit(part.family).alias("family"), "feature", "count"))
+    """Return the frequent features of all families jointly; where rows are on disk, so are their features."""
+    parts = list(parts)
+    tables = [part.counted() for part in parts]
+    blocks = zip(*(part.matrices(own) for part, own in zip(parts, tables, strict=True)), strict=True)
     labels, groups = row_labels(instances)
-    return BalanceProblem(
-        sparse.hstack(matrices, format="csr"), labels, instances.labels, groups, pl.concat(tables)
-    )
+    named = [
+        own.select(pl.lit(part.family).alias("family"), "feature", "count")
+        for part, own in zip(parts, tables, strict=True)
+    ]
+    features = pl.concat(named)
+    matrices = (sparse.hstack(own, format="csr") for own in blocks)
+    space = instances.space
+    if space.folder is None:
+        matrix = sparse.vstack(list(matrices), format="csr")
+        matrix.sort_indices()
+        return BalanceProblem(matrix, labels, instances.labels, groups, features)
+    stored = _stored(matrices, labels, features.height, len(instances.labels), space, instances.grouped)
+    return BalanceProblem(stored, labels, instances.labels, groups, features)
+
+
+def _stored(
+    matrices: Iterable[sparse.csr_matrix],
+    labels: npt.NDArray[np.int64],
+    n_features: int,
+    n_labels: int,
+    space: Space,
+    with_values: bool,
+) -> StoredFeatures:
+    sizes: list[npt.NDArray[np.int64]] = []
+    values: list[Floats] = []
+
+    def codes() -> Iterator[npt.NDArray[np.int32]]:
+        start = 0
+        for matrix in matrices:
+            matrix.sort_indices()
+            own = np.diff(matrix.indptr).astype(np.int64)
+            of_rows = labels[start : start + len(own)]
+            start += len(own)
+            sizes.append(own)
+            if with_values:
+                values.append(space.stored(matrix.data))
+            yield (matrix.indices.astype(np.int64) * n_labels + np.repeat(of_rows, own)).astype(np.int32)
+
+    indices = space.joined(np.int32, codes())
+    indptr = space.stored(running_total(np.concatenate([np.empty(0, np.int64), *sizes])))
+    data = space.joined(np.float64, values) if with_values else None
+    return StoredFeatures(indptr, indices, data, labels, n_features, n_labels)
 
 
 def row_labels(instances: Instances) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
@@ -201,14 +294,21 @@ def candidates(
     for family in families:
         try:
             check_language(family, encoded.language)
-            presence = learned(family, encoded).presence(encoded)
+            fitted = learned(family, encoded)
+            chunks = [_kept(fitted.presence(chunk), chunk.instances, encoded) for chunk in encoded.chunks()]
         except CueCardError as error:
             skipped[family.name] = str(error)
         else:
-            blocks.append(Candidates(family.name, presence, min_count))
+            blocks.append(Candidates(family.name, chunks, min_count))
     if not blocks:
         raise InputError("; ".join(skipped.values()) + ".")
     return blocks, skipped
+
+
+def _kept(presence: Presence, rows: Instances, encoded: Encoded) -> tuple[Presence, Instances]:
+    space = encoded.instances.space
+    arrays = space.stored(presence.indptr), space.stored(presence.indices)
+    return Presence(presence.names, *arrays), rows
 
 
 def check_enough(problem: BalanceProblem, min_count: int) -> None:
@@ -240,7 +340,9 @@ CANDIDATES = 5 * RANDOM_NGRAMS
 def strongest_words(encoded: Encoded) -> BalanceProblem:
     """Return the words of highest z for every label, function words left out where a list of them is known."""
     presence_of_words = FAMILIES.get("word")().presence(encoded)
-    words = balance_problem([Candidates("word", presence_of_words, MIN_WORD_COUNT)], encoded.instances)
+    words = balance_problem(
+        [Candidates("word", [(presence_of_words, encoded.instances)], MIN_WORD_COUNT)], encoded.instances
+    )
     if encoded.language == "en":
         words = words.only(~words.features["feature"].is_in(sorted(stop_words("en"))).to_numpy())
     if not words.features.height:
@@ -278,7 +380,7 @@ def random_ngrams(encoded: Encoded, n: int, constrained: pl.Series, seed: int) -
     numbers = pl.Series(np.arange(len(counts)))
     chosen = Presence(numbers, indptr, indices).columns(drawn)
     named = Presence(runs.names(drawn), chosen.indptr, chosen.indices)
-    problem = balance_problem([Candidates(f"{n}-gram", named, 1)], instances)
+    problem = balance_problem([Candidates(f"{n}-gram", [(named, instances)], 1)], instances)
     if not problem.features.height:
         return problem
     return problem.only(np.flatnonzero(problem.with_every_label())[:RANDOM_NGRAMS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -241,11 +242,14 @@ def lexical_findings(summary: Row) -> list[Finding]:
         text = f"{'; '.join(why)}. The table of features that stay unbalanced shows the distance of each.{advice}"
         title = "Some features are not exactly balanced"
         findings.append(Finding(NAME, "low" if softened else "info", title, text, key="off-target"))
-    findings += _held_out(summary["err"])
+    of_sample = _held_out(summary["err"])
     if summary["cues"] is not None:
-        findings.append(_cues_finding(summary["cues"]))
+        of_sample.append(_cues_finding(summary["cues"]))
+    if "sampled" in summary:
+        said = f" This is measured on a random sample of {plural(summary['sampled'], 'training example')}."
+        of_sample = [replace(finding, text=finding.text + said) for finding in of_sample]
     # What is left unbalanced leads.
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted([*findings, *of_sample], key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def _balance_finding(summary: Row) -> Finding:
@@ -338,14 +342,14 @@ def lexical_summary(
 ) -> dict[str, Any]:
     """Return the numbers about weights; `strongest` words and random n-grams are of the examples that are encoded."""
     solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
-    encoded = balanced.encoded
+    encoded, of_encoded = balanced.encoded, balanced.weights_of_encoded
     constrained = problem.with_every_label()
     names = problem.features["feature"]
     judged = {
         "constrained": (problem.only(constrained), weights),
-        "strongest_words": (strongest, weights),
-        "random_bigrams": (random_ngrams(encoded, 2, names, seed), weights),
-        "random_trigrams": (random_ngrams(encoded, 3, names, seed), weights),
+        "strongest_words": (strongest, of_encoded),
+        "random_bigrams": (random_ngrams(encoded, 2, names, seed), of_encoded),
+        "random_trigrams": (random_ngrams(encoded, 3, names, seed), of_encoded),
     }
     by_family = problem.features.filter(pl.Series(constrained))["family"].value_counts()
     summary: dict[str, Any] = {
@@ -382,6 +386,8 @@ def lexical_summary(
     if problem.groups is None:
         shares = np.bincount(problem.labels, weights=weights) / weights.sum()
         summary["label_shares"] = dict(zip(problem.label_names, shares.tolist(), strict=True))
+    if balanced.sample is not None:
+        summary["sampled"] = len(balanced.sample)
     return summary
 
 

@@ -38,7 +38,7 @@ from cuecard.remedies.balance_results import (
 )
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits, reaudit
 from cuecard.remedies.views import lexical_weights_view
-from cuecard.stats.arrays import Bools, Floats
+from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
@@ -172,11 +172,12 @@ class LexicalWeights:
 
     def run(self, data: Instances) -> Result:
         """Return the weights of the training examples with everything needed to judge them."""
-        return self.result(self.balance(data.train))
+        train = data.train
+        return self.result(self.balance(train), train)
 
-    def result(self, balanced: Balanced) -> Result:
-        """Return the weights with everything needed to judge them."""
-        train, weights = balanced.encoded.instances, balanced.weights
+    def result(self, balanced: Balanced, train: Instances) -> Result:
+        """Return the weights of training examples with everything needed to judge them."""
+        judged_on, weights = balanced.encoded.instances, balanced.weights_of_encoded
         names = chosen_audits(self.reaudit)
         again = (
             reaudit(balanced.encoded, weights, [f.name for f in self.families()], self.regex)
@@ -184,7 +185,7 @@ class LexicalWeights:
             else None
         )
         others = audits_before_and_after(
-            train,
+            judged_on,
             weights,
             [name for name in names if name != "cues"],
             remake=lambda shuffled: self.balance(shuffled).weights,
@@ -209,13 +210,17 @@ class LexicalWeights:
         reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
         summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
         findings = [*lexical_findings(summary), *others.findings(self.name)]
-        if self.held_out and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
+        # Weights of half of a sample say little about those of all examples.
+        measured = self.held_out and (balanced.sample is None or balanced.held_out is not None)
+        if measured and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
             ridge = balanced.solution.ridge
             judged = balanced.held_out or self._judged_ridges(balanced.problem, ridge)
             tables["held_out"] = held_out_table(judged)
             summary["held_out"] = held_out_summary(judged, ridge)
             findings.insert(1, held_out_finding(summary["held_out"], chosen=balanced.held_out is not None))
-        return Result(summary, tables, findings, example_weights(train, weights), lexical_measures(summary))
+        return Result(
+            summary, tables, findings, example_weights(train, balanced.weights), lexical_measures(summary)
+        )
 
     def balance(self, train: Instances) -> Balanced:
         """Return the weights of the examples of a train split."""
@@ -226,8 +231,18 @@ class LexicalWeights:
         features, skipped = self._candidates(encoded)
         problem = balance_problem(features, train)
         check_enough(problem, min(part.min_count for part in features))
-        judged = self._judged_ridges(problem, None) if isinstance(self.ridge, str) else None
-        solution = self._solve(problem, judged.best if judged else float(self.ridge), self.min_ess)
+        rows = train.shown_rows
+        sample = None if rows is None else np.unique(train.example_codes[rows])
+        if sample is not None and len(sample) == train.n_examples:
+            sample = None
+        judged, ridge = None, 0.0
+        if isinstance(self.ridge, str):
+            judged = self._judged_ridges(problem if sample is None else problem.some(sample), None)
+            # A ridge is a prior on the multipliers, so its size goes with 1 / rows.
+            ridge = judged.best * (1.0 if sample is None else len(sample) / train.n_examples)
+        else:
+            ridge = float(self.ridge)
+        solution = self._solve(problem, ridge, self.min_ess)
         weights = problem.example_weights(solution.weights)
         target = (
             solution.target
@@ -236,7 +251,8 @@ class LexicalWeights:
             if self.target == "uniform"
             else np.bincount(train.label_codes) / len(train)
         )
-        return Balanced(weights, target, problem, solution, encoded, skipped, judged)
+        encoded = encoded if sample is None else self.encode(train.sample())
+        return Balanced(weights, target, problem, solution, encoded, skipped, judged, sample)
 
     def _judged_ridges(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
         try:
@@ -272,14 +288,14 @@ class LexicalWeights:
         if follows:
             named = tuple(family.name for family in families if family.name in FAMILIES.names())
             cues = _significant(self._audit(encoded, named or None), encoded)
-            return [_only(part, part.counts >= MIN_COUNT, cues) for part in features], skipped
+            return [_only(part, cues, or_from=MIN_COUNT) for part in features], skipped
         if significant:
             audit = self._audit(encoded, self.among)
             already = {family.name for family in families}
             others = [family for family in audit.families() if family.name not in already]
             extra, _ = candidates(others, encoded, audit.min_count)  # the user asked for none of them by name
             cues = _significant(audit, encoded)
-            features += [_only(part, np.zeros(len(part.presence.names), np.bool_), cues) for part in extra]
+            features += [_only(part, cues) for part in extra]
         return features, skipped
 
     def _audit(self, encoded: Encoded, families: tuple[str, ...] | None) -> Cues:
@@ -299,7 +315,7 @@ class LexicalWeights:
     ) -> BalancedWeights | SoftmaxWeights:
         try:
             if self.solver == "softmax":
-                return softmax_weights(problem.matrix, problem.labels, target=self.target)
+                return softmax_weights(problem.matrix_in_memory, problem.labels, target=self.target)
             grouped = problem.groups is not None
             return entropy_balance(
                 problem.matrix,
@@ -323,7 +339,9 @@ class LexicalWeights:
         rows = []
         for ridge, outcome in sorted((solved | {solution.ridge: solution}).items()):
             weights = balanced.problem.example_weights(outcome.weights)
-            held_out = bigrams.err(weights, balanced.target)
+            held_out = bigrams.err(
+                weights if balanced.sample is None else weights[balanced.sample], balanced.target
+            )
             rows.append((ridge, outcome.err_after, held_out, outcome.ess, float(weights.max())))
         columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
@@ -333,11 +351,9 @@ def _significant(audit: Cues, encoded: Encoded) -> pl.DataFrame:
     return audit.run(encoded.instances).tables["cues"].filter("significant")
 
 
-def _only(part: Candidates, kept: Bools, cues: pl.DataFrame) -> Candidates:
-    """Return those features of a family that are kept or among some cues."""
-    wanted = cues.filter(pl.col("family") == part.family)["feature"]
-    named = part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy()
-    return replace(part, presence=part.presence.columns(np.flatnonzero(kept | named)))
+def _only(part: Candidates, cues: pl.DataFrame, or_from: int | None = None) -> Candidates:
+    """Return those features of a family that are among some cues, or that many instances have."""
+    return replace(part, only=cues.filter(pl.col("family") == part.family)["feature"], or_from=or_from)
 
 
 def example_weights(train: Instances, weights: Floats) -> pl.DataFrame:

@@ -126,6 +126,13 @@ def _debiased(
             "The dataset does not fit in the memory that is allowed. The table of examples is a random sample of "
             f"{sample.train.n_examples:,} training examples."
         )
+        if told.section.summary.get("sampled"):
+            told.section.sampled = {"train": sample.train.n_examples}
+            notes.append(
+                "Weights, effective sample size and the balance of the chosen features are about all training "
+                "examples; strongest words, random n-grams and the repeated cue audit are about that sample. Balance "
+                "on held-out examples is not measured."
+            )
     card = card_of(data, [told], rows=sample, command=command, notes=notes)
     if isinstance(spec, DatasetSpec):
         card.provenance.engine = read_in_parts(spec, data.space)

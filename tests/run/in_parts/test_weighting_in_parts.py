@@ -195,7 +195,7 @@ def test_a_write_that_fails_leaves_nothing(name, tmp_path, small_parts, monkeypa
 
 def test_an_existing_column_is_refused_before_anything_is_learned(tmp_path, small_parts, monkeypatch):
     folder = as_files(pairs().with_columns(weight=pl.lit(1.0)), tmp_path / "files", files=2, groups=2)
-    monkeypatch.setattr("cuecard.run.debiasing.answer", None)
+    monkeypatch.setattr("cuecard.run.debiasing.run_section", None)
     with pytest.raises(InputError, match="already have a column 'weight'"):
         debias_file(folder, tmp_path / "weighted", memory="1KB")
 
