@@ -102,7 +102,7 @@ class Space:
     def joined(self, dtype: npt.DTypeLike, parts: Iterable[Array]) -> Array:
         """Return arrays one after another, of which only one at a time is in memory where texts are on disk."""
         if self.folder is None:
-            return np.concatenate([np.empty(0, dtype), *parts])
+            return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind")
         with writing_to(self.folder), tempfile.TemporaryFile(dir=self.folder) as file:
             size = 0
             for part in parts:

@@ -80,13 +80,14 @@ class SentencePairs:
 def pairs_of(data: Instances) -> SentencePairs:
     """Return the pairs of all splits of a dataset: premise and hypothesis of every instance."""
     n, space = len(data), data.space
-    numbers = space.array(whole_type(2 * n), 2 * n)
+    numbers = space.array(np.int64, 2 * n)
     texts = text_numbers(data)
     with space.place() as place:
         keys = (texts[f"{side}_text"][rows] for side in SIDES for rows in chunks(n))
         number_in_order(keys, numbers, place)
     n_nodes = max((int(numbers[rows].max()) + 1 for rows in chunks(2 * n)), default=0)
-    return SentencePairs(numbers[:n], numbers[n:], n_nodes, space=space)
+    narrow = space.joined(whole_type(2 * n), (numbers[rows] for rows in chunks(2 * n)))
+    return SentencePairs(narrow[:n], narrow[n:], n_nodes, space=space)
 
 
 #: Entries of the adjacency matrix between two colours, about.
