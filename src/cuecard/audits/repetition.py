@@ -169,6 +169,9 @@ def _telling(data: Instances) -> list[Finding]:
         key="repeated-text",
         coverage=covered,
     )
+    if data.fixed_options:
+        why = " All questions offer the same options, so this is how often each is the answer."
+        return [replace(finding, severity="info", text=finding.text + why)]
     return [replace(finding, severity=severity_of(finding.gain))]
 
 

@@ -45,6 +45,8 @@ SAMPLED = 50_000
 MOST_DERIVED = 24
 
 #: What is derived: the units of choices and of questions, and the marks of answers.
+#: Options are fixed if at least this share of the questions offers the same ones.
+FIXED_SHARE = 0.9
 _CHOICES, _MARKS = ("units of choices",), ("answer marks",)
 
 #: Held while a part of instances is taken, so that two threads take the same one and share what is derived from it.
@@ -349,6 +351,10 @@ class Instances:
         return self.derived(("units", scope), lambda: self.space.stored(self._find_units(scope)))
 
     def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
+        if (
+            scope == "choices" and self.fixed_options
+        ):  # options are labels: what is independent are the questions
+            return self.units("premise")
         if self.grouped and scope in ("hypothesis", "choices"):
             of_texts, of_questions = self.derived(_CHOICES, self._choice_units)
             return of_texts if scope == "hypothesis" else of_questions
@@ -360,6 +366,23 @@ class Instances:
         if scope == "example" and self.grouped:
             return example_units(np.arange(len(self)), self.units("choices"), self.units("premise"))
         return example_units(examples, hypothesis, self.units("premise") if scope == "example" else None)
+
+    @cached_property
+    def fixed_options(self) -> tuple[str, ...]:
+        """The options that nearly all questions offer, in the order of the first of these; empty if they differ."""
+        if self.task != "choice" or self.n_examples < 2:
+            return ()
+        return self.derived(("fixed options",), self._fixed_options)
+
+    def _fixed_options(self) -> tuple[str, ...]:
+        hashes = mixed(self.table["hypothesis"].hash().to_numpy())
+        sums = np.add.reduceat(hashes, self.first_rows[:-1])
+        _, first, count = np.unique(sums, return_index=True, return_counts=True)
+        most = int(count.argmax())
+        if count[most] < FIXED_SHARE * len(sums):
+            return ()
+        rows = slice(int(self.first_rows[first[most]]), int(self.first_rows[first[most] + 1]))
+        return tuple(self.table["hypothesis"][rows].to_list())
 
     def _choice_units(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         return question_units(

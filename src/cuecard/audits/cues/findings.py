@@ -61,7 +61,10 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     findings = []
     for row, examples in zip(shown.iter_rows(named=True), _examples(shown, evidence), strict=True):
         finding = _cue(row, phrases, evidence, examples)
-        if row["family"] in relational:
+        if evidence.sample.fixed_options:
+            why = "All questions offer the same options, so this is how often each is the answer."
+            finding = _as_information(finding, why)
+        elif row["family"] in relational:
             finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
         elif row["family"] in content:
             finding = _as_information(finding, "What the text says may be the task or a shortcut.")
@@ -69,7 +72,8 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     tested = evidence.cues.filter(~pl.col("family").is_in(content))
     overall = all_features(evidence, tested, confirmed.filter(shortcuts), besides_words=bool(content))
     told = [SEVERITIES.index(finding.severity) for finding in findings]
-    if SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES)):
+    told_elsewhere = SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES))
+    if told_elsewhere or evidence.sample.fixed_options:
         overall = replace(overall, severity="info")  # single cues say it already
     findings.insert(0, overall)
     if "test" in evidence.sample.splits and lost.filter(of_one_text).height:

@@ -194,6 +194,8 @@ class PartialInput:
         leak = leak_summary(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, learned.inflated, strict)
         summary["task"] = data.task
+        if data.fixed_options:
+            summary["fixed_options"] = _fixed_options(data, examples, scored)
         findings = partial_findings(summary, baselines, leaking, data.task)
         search = Cues(
             features=("word",), scope="premise", tokens=self.tokens, alpha=self.alpha, weights=self.weights
@@ -342,6 +344,13 @@ class _Learned:
     curve: pl.DataFrame | None = None
     #: Accuracies with folds of single examples.
     inflated: dict[str, float] = field(default_factory=dict)
+
+
+def _fixed_options(data: Instances, examples: Examples, scored: Ints) -> Summary:
+    """Return the options that nearly all questions offer, and which of them is right most often."""
+    right = data.table["hypothesis"].gather(examples.first_rows[scored] + examples.gold[scored])
+    answer, count = right.value_counts(sort=True).row(0)
+    return {"options": list(data.fixed_options), "most_frequent": answer, "share": count / len(scored)}
 
 
 def primary_input(task: Task) -> str:

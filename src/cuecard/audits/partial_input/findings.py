@@ -16,6 +16,8 @@ from cuecard.stats import format_p, state_probability
 from cuecard.wording import listed, of_responses
 
 EXAMPLES_SHOWN = 3
+#: Options of all questions that a sentence names.
+OPTIONS_NAMED = 5
 #: Where chance is below the first, a score of which the second is not surely gained is low, however well it ranks.
 MANY_ANSWERS, LEAST_OF_MANY = 0.1, 0.04
 LOWER_BOUND = "This is a lower bound: a stronger model may find more."
@@ -72,6 +74,8 @@ def partial_findings(
     summary: Summary, baselines: Sequence[Baseline], leaking: pl.DataFrame, task: Task
 ) -> list[Finding]:
     """Return a finding for every partial input that leaks, the best blind rule, and what is at chance."""
+    if "fixed_options" in summary:
+        return [_prior_of_options(summary["fixed_options"], baselines, task)]
     findings = []
     for baseline in baselines:
         if baseline.kind == "partial" and baseline.direction != "at":
@@ -86,6 +90,29 @@ def partial_findings(
     for name, shift in summary["inflation"].items():
         findings.append(_inflation(name, shift))
     return findings
+
+
+def _prior_of_options(fixed: Summary, baselines: Sequence[Baseline], task: Task) -> Finding:
+    """Return the one finding about questions that all offer the same options: these are labels with a prior.
+
+    The length, the place or the frequency of an answer is the same guess as the options themselves.
+    """
+    model = next(b for b in baselines if b.name == "choices_only")
+    blind = [b for b in baselines if b.kind == "content-blind" and b.direction == "above"]
+    same = [f"{_short(b, task)} {_percent(b.accuracy)}" for b in blind]
+    text = (
+        f"Nearly all questions offer the same options ({listed(fixed['options'][:OPTIONS_NAMED])}), so options act as "
+        f"labels: without the question, only how often each is right can be learned. “{fixed['most_frequent']}” is "
+        f"right in {_percent(fixed['share'])} of {model.n:,} questions. Choices-only accuracy is "
+        f"{_percent(model.accuracy)} (95 % CI {_percent(model.low)} to {_percent(model.high)}; chance "
+        f"{_percent(model.chance)}; p = {_p(model)}). Length, position and frequency of an answer are this same guess."
+    )
+    if model.direction != "above":
+        return _finding(model, "info", "No option is right more often than chance", text)
+    finding = _finding(
+        model, severity_of_baseline(model), "The most frequent option predicts the answer", text
+    )
+    return replace(finding, parts=tuple(same))
 
 
 def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Finding:
