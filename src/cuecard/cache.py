@@ -49,7 +49,7 @@ Kind = Literal[
     "vectors",
     "weights",
 ]
-#: How we name entries: by a hash, but for charts and compiled code; what a killed run has staged is ours, too.
+#: How we name entries: by a hash, but for charts and compiled code; what a killed run has staged is also ours.
 _STAGED, _HASH = r"\.cuecard-.*", "[0-9a-f]{16,}"
 _NAMES: Mapping[str, str] = {"charts": "vega-.*", "compiled": f".*_{_HASH}"}
 

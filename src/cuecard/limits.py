@@ -21,7 +21,7 @@ _LARGEST = 2**53
 
 
 def check_seed(seed: object) -> None:
-    """Raise if a number is no random seed."""
+    """Raise if a number is not a random seed."""
     _check_range("seed", seed, "seed")
 
 

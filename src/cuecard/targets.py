@@ -22,7 +22,7 @@ def check_file(path: Path, *, inputs: Iterable[object] = (), option: str = "--ou
 
     Args:
         path: where the file belongs.
-        inputs: what is read, as the user named it; what is no path of a file or folder is passed over.
+        inputs: what is read, as the user named it; what is not a path of a file or folder is passed over.
         option: the option that names the path.
     """
     with writing_to(path):
@@ -47,7 +47,7 @@ def check_folder(
     Args:
         path: the folder, which need not exist.
         names: patterns of the files' names, such as "tables/*".
-        inputs: what is read, as the user named it; what is no path of a file or folder is passed over.
+        inputs: what is read, as the user named it; what is not a path of a file or folder is passed over.
         option: the option that names the path.
     """
     with writing_to(path):

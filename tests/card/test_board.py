@@ -226,7 +226,7 @@ def test_a_file_that_is_no_card_is_named(tmp_path, monkeypatch):
 
     (tmp_path / "empty.csv").touch()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"^empty\.csv is no card: give the folder .* --out FOLDER"):
+    with pytest.raises(InputError, match=r"^empty\.csv is not a card: give the folder .* --out FOLDER"):
         card_folders("empty.csv")
     with pytest.raises(InputError, match=r"^\.: there is no card; .* --out FOLDER`"):
         card_folders(".")

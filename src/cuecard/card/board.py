@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Any
 
 import polars as pl
 
@@ -139,7 +138,7 @@ class Board:
         """One row per dataset: name, task, examples, what it gives away, and every column with its interval."""
         return pl.DataFrame([_flat(row, self.columns) for row in self.rows], infer_schema_length=None)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the board as JSON holds it."""
         return {
             "sort": self.sort,
@@ -271,8 +270,8 @@ def _distinct(cards: Sequence[Card]) -> list[str]:
     ]
 
 
-def _flat(row: BoardRow, columns: Sequence[BoardColumn]) -> dict[str, Any]:
-    flat: dict[str, Any] = {
+def _flat(row: BoardRow, columns: Sequence[BoardColumn]) -> dict[str, object]:
+    flat: dict[str, object] = {
         "name": row.name,
         "task": row.task,
         "examples": row.examples,

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TypeGuard
 
 from cuecard.analysis import Finding, Unit
 from cuecard.card.card import Card
@@ -26,8 +26,8 @@ class Change:
 
     section: str
     what: str
-    before: Any
-    after: Any
+    before: object
+    after: object
     unit: Unit | None = None
     measure: str = ""
 
@@ -93,7 +93,7 @@ class Comparison:
         parts = (self.data, self.sections, self.numbers, self.cues, self.findings_gone, self.findings_new)
         return self.same_data and not any(parts)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the comparison as JSON can hold it."""
         plain = asdict(self) | {"unchanged": self.unchanged, "worse": self.worse, "better": self.better}
         plain["moved"] = [asdict(one) for one in self.moved]
@@ -207,7 +207,7 @@ def _numbers(before: Card, after: Card) -> list[Change]:
     return changes
 
 
-def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+def _leaves(value: object, path: str = "") -> list[tuple[str, object]]:
     """Return the numbers and texts of a summary with their paths; entries of lists go by their names."""
     if isinstance(value, Mapping):
         return [
@@ -224,7 +224,7 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
     return [(path, value)]
 
 
-def _entry_names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+def _entry_names(entries: Sequence[Mapping[str, object]]) -> list[str]:
     """Return the texts of every entry as its name, with its place where others have the same name or it has none."""
     names = [
         ", ".join(part for key, part in entry.items() if isinstance(part, str) and key != "p")
@@ -237,7 +237,7 @@ def _entry_names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _same(before: Any, after: Any) -> bool:
+def _same(before: object, after: object) -> bool:
     """Return whether two values say the same: numbers up to rounding, and what is not a number only as itself."""
     if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
         return len(before) == len(after) and all(map(_same, before, after))
@@ -258,9 +258,9 @@ def _notes(before: Card, after: Card) -> list[str]:
     return notes
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: object) -> TypeGuard[float]:
     return _is_number(value) and math.isfinite(value)

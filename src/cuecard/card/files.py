@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import wraps
 from pathlib import Path, PurePosixPath
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 import polars as pl
 
@@ -176,7 +176,8 @@ def card_folders(place: str | Path) -> list[Path]:
     if place.is_file():
         if place.name != CARD_FILE:
             raise InputError(
-                f"{place} is no card: give the folder that `cuecard audit DATA --out FOLDER` wrote, or its {CARD_FILE}."
+                f"{place} is not a card: give the folder that `cuecard audit DATA --out FOLDER` wrote, or "
+                f"its {CARD_FILE}."
             )
         return [place.parent]
     folders = [file.parent for file in card_files(place)]
@@ -262,7 +263,7 @@ R = TypeVar("R")
 def of_readable_card(show: Callable[Concatenate[Card, P], R]) -> Callable[Concatenate[Card, P], R]:
     """Return a function of a card that raises an `InputError` where a card from a file cannot be shown.
 
-    Summaries and tables have no declared shape, because plug-ins write them, too. What fails on a card that was made
+    Summaries and tables have no declared shape, because plug-ins also write them. What fails on a card that was made
     in this process is a bug and keeps its traceback.
     """
 
@@ -285,7 +286,7 @@ def of_readable_card(show: Callable[Concatenate[Card, P], R]) -> Callable[Concat
     return cast(Callable[Concatenate[Card, P], R], shown)
 
 
-def card_schema() -> dict[str, Any]:
+def card_schema() -> dict[str, object]:
     """Return the JSON Schema that every `card.json` obeys."""
     schema = Card.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "CueCard card"}

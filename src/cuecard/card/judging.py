@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from typing import Any, get_args
+from typing import get_args
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
@@ -53,7 +53,7 @@ class Ruling:
         """Whether it fails the check: it counts as failed, and not only as a warning or a note."""
         return self.counts_as_failed and self.rule.severity == "error"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as JSON can hold it."""
         return {
             "verdict": self.verdict,
@@ -104,7 +104,7 @@ class Check:
         tally = ", ".join(f"{len(self.of_verdict(one))} {one}" for one in get_args(Verdict))
         return f"Check({self.card.dataset.name!r}, {self.verdict!r}: {tally})"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as JSON can hold it."""
         return {
             "verdict": self.verdict,

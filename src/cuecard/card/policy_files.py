@@ -93,9 +93,9 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     return Policy(parsed, allowances, cast(Task | None, task), source, reader.line_of("task"))
 
 
-def _flat(rules: Any, before: str = "") -> list[tuple[str, Any]]:
+def _flat(rules: object, before: str = "") -> list[tuple[str, object]]:
     """Return the rules by their whole names: a name without quotes is a table in a table for TOML."""
-    pairs: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, object]] = []
     for key, value in rules.items() if isinstance(rules, dict) else ():
         name = f"{before}.{key}" if before else key
         is_rule = not isinstance(value, dict) or "limit" in value
@@ -135,7 +135,7 @@ class _Reader:
         entry = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
         return [i for i, line in enumerate(self.lines, 1) if entry.match(line)]
 
-    def rule(self, name: str, value: Any) -> Rule:
+    def rule(self, name: str, value: object) -> Rule:
         line = self.line_of(name)
         parts = value if isinstance(value, dict) else {"limit": value}
         if unknown := [key for key in parts if key not in _RULE_KEYS]:
@@ -302,7 +302,7 @@ def shrunk(check: Check, before: Reference | None) -> Reference:
 
 def write_ratchet(path: Path, reference: Reference) -> None:
     """Write the accepted violations."""
-    parts: dict[str, Any] = {
+    parts: dict[str, object] = {
         part: [asdict(m) for m in sorted(getattr(reference, part).values(), key=lambda m: m.name)]
         for part in _PARTS
     }

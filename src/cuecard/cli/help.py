@@ -33,7 +33,7 @@ PANELS = (
 HELP_ALL = "--help-all"
 #: Options of other panels that `--help` lists among the everyday ones.
 ALSO_EVERYDAY = frozenset({"--columns", "--labels", "--features", "--json", "--quiet"})
-#: A verb whose other options are as few lists them in `--help`, too.
+#: A verb whose other options are as few also lists them in `--help`.
 FEW = 4
 #: Columns of the widest help, and of the longest names beside which an explanation stands.
 WIDEST, NAMES = 100, 30

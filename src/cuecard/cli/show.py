@@ -50,7 +50,7 @@ def print_next(card: Card, console: Console, *, written: bool, verbose: bool) ->
     if not written:
         console.print()
     if not verbose and card.provenance.command:
-        steps.append(("--verbose", "print the tables of every section, too"))
+        steps.append(("--verbose", "also print the tables of every section"))
     for i, (command, purpose) in enumerate(steps):
         start = ("Next:   " if i == 0 else "        ") if command.startswith("cuecard") else "Option: "
         line = Text.assemble(start, (display(command), "bold"), (f"  ({purpose})", "dim"))

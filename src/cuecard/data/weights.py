@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.instances import Instances
-from cuecard.data.loading import load
+from cuecard.data.loading import DatasetSpec
+from cuecard.data.options import ReadOptions
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
@@ -100,7 +100,7 @@ _CONTENT = ["premise", "hypothesis", "label"]
 
 
 def weights_from_file(
-    path: str | Path, data: Instances, *, column: str = "weight", **reading: Any
+    path: str | Path, data: Instances, *, column: str = "weight", reading: ReadOptions | None = None
 ) -> npt.NDArray[np.float64]:
     """Return the weight of every train row of `data`, mean one, from a file with the same rows and their weights.
 
@@ -111,9 +111,9 @@ def weights_from_file(
         path: the weighted rows.
         data: what they are weights of.
         column: the column of weights.
-        reading: how to read the file, as `load` takes it: task, columns, labels, on_error …
+        reading: how to read the file.
     """
-    weighted = load(path, **reading).train
+    weighted = DatasetSpec(path, options=reading or ReadOptions())().train
     if column not in weighted.table.columns:
         raise unknown_name(f"column of weights in {path}", column, weighted.table.columns)
     train = data.train

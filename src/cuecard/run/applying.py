@@ -65,7 +65,7 @@ class Plan:
         """Whether every goal is reached."""
         return all(goal.reached for goal in self.goals)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as JSON can hold it, without the worksheet."""
         return {
             "reached": self.reached,

@@ -96,7 +96,7 @@ def selected_audits(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     settings: Settings | None = None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> list[Analysis]:
     """Return the audits to run, or raise if one, an option or a value does not exist; no data is read for that."""
     if audits is not None:
@@ -142,7 +142,7 @@ def overlap(
     if n < 2 or shortest < 2:
         raise UsageError(f"n and shortest must be at least 2 words, not {min(n, shortest)}.")
     analyses: list[Analysis] = []
-    inputs: dict[Need, Any] = {}
+    inputs: dict[Need, object] = {}
     if sources:
         corpus_files(sources)
         analyses.append(Overlap(n=n, shortest=shortest))

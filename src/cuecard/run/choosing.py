@@ -17,7 +17,7 @@ from cuecard.registry import Registry, unknown_name
 from cuecard.wording import listed, only_applies_to
 
 #: Inputs of analyses by the name under which `run` takes them.
-Inputs = Mapping[Need, Any]
+Inputs = Mapping[Need, object]
 
 _WHAT_TO_GIVE: dict[Need, str] = {
     "test": "a test split: --test TEST, or --holdout 0.2 to draw one",
@@ -98,7 +98,7 @@ def missing_package(extra: str) -> str | None:
 
 
 #: Section → parameter → value.
-Settings = Mapping[str, Mapping[str, Any]]
+Settings = Mapping[str, Mapping[str, object]]
 Configured = TypeVar("Configured")
 
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -108,7 +108,7 @@ class _Unreadable(ValueError):
     """A text is no value of a type; the message says what would be."""
 
 
-def parse_settings(texts: Sequence[str], kinds: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
+def parse_settings(texts: Sequence[str], kinds: Mapping[str, type[Any]]) -> dict[str, dict[str, object]]:
     """Return the values that texts such as "pair_graph.forest=paper" give to parameters of analyses.
 
     A value is read by the parameter's type: true or false, a number, one of the names it may have, parts divided by
@@ -118,7 +118,7 @@ def parse_settings(texts: Sequence[str], kinds: Mapping[str, type[Any]]) -> dict
         texts: as the user typed them.
         kinds: the dataclass behind every section that can be set.
     """
-    settings: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, object]] = {}
     for text in texts:
         path, equals, value = text.partition("=")
         section, dot, parameter = (part.strip() for part in path.partition("."))
@@ -137,7 +137,7 @@ def parse_settings(texts: Sequence[str], kinds: Mapping[str, type[Any]]) -> dict
     return settings
 
 
-def check_setting(section: str, parameter: str, kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
+def check_setting(section: str, parameter: str, kinds: Mapping[str, type[Any]]) -> dict[str, object]:
     """Return the types of a section's parameters, or raise if the section or the parameter does not exist."""
     if section not in kinds:
         raise unknown_name("section in --set", section, list(kinds))
@@ -229,7 +229,7 @@ _OF_EVERY_RUN = frozenset({"cache", "seed"})
 
 def configured(
     kinds: Iterable[type[A]],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     settings: Settings | None = None,
     *,
     among: Iterable[type[Analysis]],
@@ -259,7 +259,7 @@ def check_objects(
     only: Sequence[str] | None,
     skip: Sequence[str],
     settings: Settings | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> None:
     """Raise if analyses given as objects come with a choice by name or with options, or are none."""
     if only or skip or settings or options:
@@ -281,7 +281,7 @@ def _parameters(kind: type[Analysis]) -> dict[str, str]:
     return {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
 
 
-def _concerning(kind: type[Analysis], options: Mapping[str, Any]) -> dict[str, Any]:
+def _concerning(kind: type[Analysis], options: Mapping[str, object]) -> dict[str, object]:
     """Return the options that are parameters of an analysis.
 
     A single name where several may stand is easily written as it is, and would be read letter by letter.

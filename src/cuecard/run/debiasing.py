@@ -45,7 +45,7 @@ from cuecard.run.workspace import budget_of, read_in_parts, space_of
 from cuecard.writing import Staged
 
 
-def options_like(card: Card | str | Path, method: str) -> dict[str, Any]:
+def options_like(card: Card | str | Path, method: str) -> dict[str, object]:
     """Return options under which a remedy balances what an audit on the card found, as the audit looked for it.
 
     A remedy that can follow an audit names it as `follows`, and has a function `options_like` from the audit's
@@ -66,7 +66,7 @@ def options_like(card: Card | str | Path, method: str) -> dict[str, Any]:
             f"The card has no finished audit {follows!r} to copy the settings from: run cuecard audit --only {follows} "
             "first."
         )
-    options: dict[str, Any] = kind.options_like({**section.parameters, **section.settled})
+    options: dict[str, object] = kind.options_like({**section.parameters, **section.settled})
     return options
 
 
@@ -87,7 +87,7 @@ def debias(
     memory: str | int | None = None,
     progress: ProgressOption = None,
     command: str = "",
-    **options: Any,
+    **options: object,
 ) -> Debiased:
     """Return weights of the training examples that remove a shortcut from a dataset, with a card about them.
 
@@ -156,7 +156,7 @@ def debias_file(
     progress: ProgressOption = None,
     command: str = "",
     alongside: Callable[[Card, Staged], AbstractContextManager[object]] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Debiased:
     """Write the rows of a file as they stand, with a column of weights, and return the weights with their card.
 
@@ -200,8 +200,8 @@ def debias_file(
 
 
 def _with_card(
-    method: str | Analysis, like: Card | str | Path | None, options: Mapping[str, Any]
-) -> dict[str, Any]:
+    method: str | Analysis, like: Card | str | Path | None, options: Mapping[str, object]
+) -> dict[str, object]:
     """Return the options of a remedy with what a card says where they say nothing."""
     if like is None:
         return dict(options)
@@ -213,7 +213,7 @@ def _with_card(
 
 
 def selected_remedy(
-    method: str | Analysis, options: Mapping[str, Any], settings: Settings | None = None
+    method: str | Analysis, options: Mapping[str, object], settings: Settings | None = None
 ) -> Analysis:
     """Return the remedy with its options, or raise if it or one of them does not exist; no data is read for that."""
     if isinstance(method, str):

@@ -104,7 +104,7 @@ def plan(
 def plan_file(data: Data, out: Path, goal: str | Sequence[str] | Policy | Path, **options: Any) -> Plan:
     """Write the worksheet of a plan, unless nothing has to change, and return it; `options` are those of `plan`."""
     if out.suffix not in (".csv", ".jsonl"):
-        raise UsageError(f"{out} is no worksheet: write a .csv or .jsonl file with --out.")
+        raise UsageError(f"{out} is not a worksheet: write a .csv or .jsonl file with --out.")
     result = plan(data, goal, **options)
     if result.goals:
         write_worksheet(result.worksheet, out)
@@ -312,7 +312,7 @@ class _Search:
             self._changed(chosen),
         )
 
-    def _rows(self, chosen: Ints) -> list[dict[str, Any]]:
+    def _rows(self, chosen: Ints) -> list[dict[str, object]]:
         clusters = _clusters(self.card)
         copies = repeated_examples(self.evidence.examples)
         rows = []
@@ -323,7 +323,7 @@ class _Search:
             reasons += [f"copy of {copies[example]}"] if example in copies else []
             if self.change == "permute":
                 reasons = ["its position has the right answer too often"]
-            row: dict[str, Any] = {
+            row: dict[str, object] = {
                 "example": example,
                 "action": "rewrite" if self.change == "rewrite" else change.action,
                 "why": "; ".join(reason for reason in reasons if reason) or "easy from partial input",

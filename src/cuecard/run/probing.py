@@ -224,7 +224,7 @@ def selected_probes(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     settings: Settings | None = None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> ProbeSelection:
     """Return what is to run, or raise if a name, an option or an input is missing; no data is read for that."""
     if probes is not None:

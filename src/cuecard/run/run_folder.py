@@ -134,7 +134,7 @@ class RunFolder:
         self,
         model: TextModel,
         predictions: Mapping[str, pl.DataFrame],
-        metrics: Mapping[str, Any],
+        metrics: Mapping[str, object],
         dynamics: pl.DataFrame | None,
     ) -> None:
         """Write everything, the metrics last, and drop the checkpoint."""

@@ -59,7 +59,7 @@ def hard_examples(
     scored = card["partial_input"]
     if scored.status != "done":
         why = f"failed: {scored.reason}" if scored.status == "failed" else scored.reason
-        raise UsageError(f"Which examples are hard was not tested: the audit partial_input {why}.")
+        raise UsageError(f"Hard examples could not be determined: the audit partial_input {why}.")
     parts = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
     return WrittenStressSet(parts, write_stress_set(parts, out, source=source))
 

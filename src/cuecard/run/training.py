@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import polars as pl
 
 from cuecard.audits.partial_input.judging import measured
 from cuecard.audits.partial_input.learner_pair import guesses_from
-from cuecard.data import Examples, Instances, Source
+from cuecard.data import Examples, Instances, ReadOptions, Source
 from cuecard.data.splits import train_subset
 from cuecard.data.weights import instance_weights, weights_from_file
 from cuecard.errors import InputError, UsageError
@@ -38,7 +37,7 @@ CALIBRATION_BINS = 10
 SMALLEST = 1e-12
 
 
-def scores(part: Instances, probabilities: Floats) -> dict[str, Any]:
+def scores(part: Instances, probabilities: Floats) -> dict[str, object]:
     """Return accuracy with interval beside chance, log loss, calibration, and how each answer does."""
     examples = Examples(part)
     gold = examples.gold
@@ -77,7 +76,7 @@ def calibration_error(probabilities: Floats, gold: npt.NDArray[np.int64]) -> flo
     return float(np.abs(gaps).sum() / max(sizes.sum(), 1))
 
 
-def _label(answers: npt.NDArray[np.int64], gold: npt.NDArray[np.int64], code: int) -> dict[str, Any]:
+def _label(answers: npt.NDArray[np.int64], gold: npt.NDArray[np.int64], code: int) -> dict[str, object]:
     """Return how often an answer is right, how often it is given, and how often it is found (with interval)."""
     mine, named = gold == code, answers == code
     hits, n = int((mine & named).sum()), int(mine.sum())
@@ -130,7 +129,7 @@ class WeightFile:
 
     path: Path
     column: str = "weight"
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
 
 #: A weight per train example or row, the name of a column of the data, or a file that `cuecard debias` wrote.
@@ -152,7 +151,7 @@ class Trained:
 
     model: TextModel
     predictions: Mapping[str, pl.DataFrame]
-    metrics: Mapping[str, Any]
+    metrics: Mapping[str, object]
     dynamics: pl.DataFrame | None = None
     folder: Path | None = None
     resumed: bool = False
@@ -172,7 +171,7 @@ def train(
     out: str | Path | None = None,
     seed: int = 0,
     watch: Watch | None = None,
-    **options: Any,
+    **options: object,
 ) -> Trained:
     """Return a model trained on the train split, with its predictions for every split and how good they are.
 
@@ -308,7 +307,7 @@ def _gap(recipe: Recipe, data: Instances, probabilities: Floats | None) -> dict[
     return gap_of(data, Predictions(recipe.model, probabilities.argmax(axis=1), probabilities))
 
 
-def _epochs(model: TextModel) -> list[dict[str, Any]]:
+def _epochs(model: TextModel) -> list[dict[str, object]]:
     """Return how every epoch went; empty for a model that keeps no record of them."""
     return [
         {k: v for k, v in asdict(epoch).items() if k != "seconds"} for epoch in getattr(model, "history_", ())
@@ -321,7 +320,7 @@ def _row_weights(data: Instances, weights: Weights) -> Floats | None:
         return None
     train = data.train
     if isinstance(weights, WeightFile):
-        return weights_from_file(weights.path, data, column=weights.column, **weights.reading)
+        return weights_from_file(weights.path, data, column=weights.column, reading=weights.reading)
     if isinstance(weights, Path) or (isinstance(weights, str) and weights not in data.table.columns):
         if isinstance(weights, str) and not Path(weights).exists():
             raise UsageError(

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cuecard.cli.help import DATA
-from cuecard.cli.options.groups import explicit_options, option
+from cuecard.cli.options.groups import option
 from cuecard.cli.progress import set_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cuecard.data import Instances
+    from cuecard.data import Instances, ReadOptions
     from cuecard.data.loading import DatasetSpec, LoadedRows
     from cuecard.run import Progress
 
@@ -99,7 +99,7 @@ class Rows:
         option(
             "--max-skipped",
             "N",
-            "Most bad rows to skip: a share below 1, or a number of rows.",
+            "Maximum bad rows to skip: a share below 1, or a number of rows.",
             panel=DATA,
             default="0.05",
             min=0,
@@ -122,26 +122,21 @@ class Rows:
     ] = None
 
     @property
-    def reading(self) -> dict[str, Any]:
-        """How to read the rows, as `load` takes it."""
-        from cuecard.data import parse_columns
+    def read_options(self) -> ReadOptions:
+        """How to read the rows."""
+        from cuecard.data import ReadOptions, parse_columns
 
-        return {
-            "task": self.task,
-            "columns": parse_columns(self.columns) if self.columns else None,
-            "labels": self.labels or None,
-            "on_error": self.on_error,
-        } | explicit_options(max_skipped=self.max_skipped)
-
-    @property
-    def files(self) -> dict[str, Any]:
-        """What to know about the files themselves, as `load` takes it."""
-        return {
-            "label_file": self.label_file or None,
-            "header": self.header,
-            "cluster": self.cluster,
-            "name": self.name,
-        }
+        options = ReadOptions(
+            task=self.task,
+            columns=parse_columns(self.columns) if self.columns else None,
+            labels=self.labels or None,
+            label_file=self.label_file or None,
+            header=self.header,
+            on_error=self.on_error,
+            name=self.name,
+            cluster=self.cluster,
+        )
+        return options if self.max_skipped is None else replace(options, max_skipped=self.max_skipped)
 
     @property
     def inputs(self) -> list[str]:
@@ -194,10 +189,11 @@ class Dataset(Rows):
         dev: str | None = None,
     ) -> DatasetSpec:
         """Return the dataset that the options describe, before anything is read."""
-        from cuecard.data import DatasetSpec, ReadOptions
+        from cuecard.data import DatasetSpec
 
-        splits = {"holdout": self.holdout, "keep_unlabelled": self.keep_unlabelled, "seed": seed}
-        options = ReadOptions(**splits, **self.files, **self.reading)
+        options = replace(
+            self.read_options, holdout=self.holdout, keep_unlabelled=self.keep_unlabelled, seed=seed
+        )
         return DatasetSpec(self.train, self.test, dev, options, when_loaded)
 
     @property
@@ -206,7 +202,7 @@ class Dataset(Rows):
         files = [Path(name) for name in self.inputs]
         try:
             return all(file.is_file() for file in files) and sum(f.stat().st_size for f in files) <= SMALL
-        except (OSError, ValueError):  # told about where it is read
+        except (OSError, ValueError):  # its reader says what is wrong
             return False
 
     def load_rows(self, seed: int, progress: Progress) -> LoadedRows:

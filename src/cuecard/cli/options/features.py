@@ -59,7 +59,7 @@ class Texts:
 
     @property
     def of_texts(self) -> dict[str, Any]:
-        """Those that the user typed, as analyses take them."""
+        """Explicit options, as keyword arguments of the analyses."""
         return explicit_options(
             tokens=self.tokens, scope=self.scope, language=self.language, regex=named_patterns(self.regex)
         )
@@ -94,7 +94,7 @@ class Features(Texts):
 
     @property
     def of_features(self) -> dict[str, Any]:
-        """Those that the user typed, as analyses take them."""
+        """Explicit options, as keyword arguments of the analyses."""
         return self.of_texts | explicit_options(
             features=names_of(self.features), min_count=self.min_count, stop_words=self.stop_words
         )

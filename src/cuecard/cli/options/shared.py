@@ -92,8 +92,8 @@ MemoryOption = Annotated[
     option(
         "--memory",
         "SIZE",
-        "Memory to use, such as 4GB (at least about 1GB is used); a larger dataset is read in parts. Default: half of "
-        "what is free.",
+        "Memory to use, such as 4GB (at least about 1GB is used); a larger dataset is mapped from disk. Default: half "
+        "of what is free.",
         panel=DATA,
     ),
 ]
@@ -154,7 +154,7 @@ class CardOutput(Output):
 
     verbose: Annotated[
         bool,
-        option("--verbose", "-v", "Print the sections of the card with their tables, too.", panel=OUTPUT),
+        option("--verbose", "-v", "Also print the sections of the card with their tables.", panel=OUTPUT),
     ] = False
     open: Annotated[bool, option("--open", "Open the report in the browser.", panel=OUTPUT)] = False
 

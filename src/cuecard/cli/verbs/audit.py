@@ -204,7 +204,7 @@ def explain(
 ) -> None:
     """Show one cue in depth: counts, interval, examples, the words it occurs with."""
     from cuecard.audits import Cues
-    from cuecard.audits import explain as explain_cue
+    from cuecard.audits.cues.explain import explain as explain_cue
     from cuecard.report import explanation_json, render_explanation
 
     audit = Cues(**texts.of_texts, **explicit_options(stop_words=stop_words))

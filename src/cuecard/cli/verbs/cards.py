@@ -31,7 +31,7 @@ def report(
     ] = None,
     quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")] = False,
     verbose: Annotated[
-        bool, option("--verbose", "-v", "Print the sections of the card with their tables, too.")
+        bool, option("--verbose", "-v", "Also print the sections of the card with their tables.")
     ] = False,
     launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
 ) -> None:

@@ -51,7 +51,7 @@ def check(
             parser=path,
         ),
     ] = None,
-    strict: Annotated[bool, option("--strict", "Undecided rules fail, too.")] = False,
+    strict: Annotated[bool, option("--strict", "Undecided rules also fail.")] = False,
     init: Annotated[
         bool, option("--init", "Write a policy that the data satisfies today, with its numbers.")
     ] = False,

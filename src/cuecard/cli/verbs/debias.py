@@ -179,7 +179,6 @@ def debias(
     Writes all rows unchanged and in their order, with a column of weights. The mean weight of the labelled rows is 1;
     rows without a label get weight 0.
     """
-    from cuecard.data import ReadOptions
     from cuecard.remedies import REMEDIES
     from cuecard.run import debias_file, parse_settings
 
@@ -206,7 +205,7 @@ def debias(
         weight_column=weight_column,
         like=card,
         memory=memory,
-        reading=ReadOptions(**rows.files, **rows.reading),
+        reading=rows.read_options,
         progress=output.progress,
         command=typed_command(),
         alongside=output.staged(report),

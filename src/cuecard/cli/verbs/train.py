@@ -145,13 +145,12 @@ def train(
     recipe = replace(recipe, debias=_debias(debias, expert, strength))
     check_run_folder(out, [*dataset.inputs, dev, weights_from])
     data = dataset.load(seed, output.progress, dev=dev)
+    weights_read = replace(dataset.read_options, label_file=None, header=None, cluster=None, name=None)
     with training_bar(f"Training {model}", silent=output.silent) as watch:
         done = train_recipe(
             data,
             recipe,
-            weights=WeightFile(weights_from, weights or "weight", dataset.reading)
-            if weights_from
-            else weights,
+            weights=WeightFile(weights_from, weights or "weight", weights_read) if weights_from else weights,
             subset=subset,
             dynamics=record_dynamics,
             out=out,
