@@ -121,14 +121,14 @@ def probability(value: float | None, log10: float | None = None) -> str:
         log10 = math.log10(value)
     if not math.isfinite(log10):
         return MISSING
-    from cuecard.stats.p_values import format_p  # numpy is loaded where a p-value is written
+    from cuecard.stats.multiple_testing import format_p  # numpy is loaded where a p-value is written
 
     return format_p(min(log10, 0.0))
 
 
 def power_of_ten(log10: float, *, negative: bool = False) -> str:
     """Return a number given by its logarithm in scientific notation: 4×10⁻³²."""
-    from cuecard.stats.p_values import SUPERSCRIPTS
+    from cuecard.stats.multiple_testing import SUPERSCRIPTS
 
     exponent = math.floor(log10)
     digit = round(10 ** (log10 - exponent))

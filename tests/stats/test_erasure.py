@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats.erasure import leace
+from cuecard.stats.removal import leace
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats import sums_in_parts
-from cuecard.stats.sums_in_parts import sum_of_column, sum_of_rows
+from cuecard.stats import arrays as sums_in_parts
+from cuecard.stats.arrays import sum_of_column, sum_of_rows
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 129, 1000, 4321, 100_003])

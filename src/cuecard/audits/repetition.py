@@ -12,8 +12,7 @@ from cuecard.data import Instances, Task
 from cuecard.data.row_numbers import row_table
 from cuecard.features.units import dependence
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
-from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, divided
 from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
 from cuecard.text import encode
 from cuecard.wording import listed, of_responses, percent, plural

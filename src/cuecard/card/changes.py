@@ -13,8 +13,7 @@ from scipy.special import bdtrc, ndtr, ndtri
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.stats.intervals import poisson_interval, wilson
-from cuecard.stats.limits.changes import change_of_share
-from cuecard.stats.limits.limits import LEVEL, difference_interval
+from cuecard.stats.limits import LEVEL, change_of_share, difference_interval
 from cuecard.stats.multiple_testing import holm
 
 _Z = float(ndtri((1 + LEVEL) / 2))

@@ -21,7 +21,7 @@ from cuecard.card.policy import (
     finding_counts,
     matched,
 )
-from cuecard.stats.limits.limits import Verdict, examples_to_settle, judge
+from cuecard.stats.limits import Verdict, examples_to_settle, judge
 
 
 @dataclass(frozen=True)

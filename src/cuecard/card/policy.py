@@ -16,7 +16,7 @@ from cuecard.card.card import Card
 from cuecard.card.changes import MeasuredChange, measured_change, shared_examples
 from cuecard.data import Task
 from cuecard.errors import InputError
-from cuecard.stats.limits.limits import Operator, examples_to_settle, judge
+from cuecard.stats.limits import Operator, examples_to_settle, judge
 from cuecard.wording import listed, only_applies_to, plural
 
 #: An error that is violated fails the check; a warning and a note are only reported.

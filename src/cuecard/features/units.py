@@ -17,7 +17,7 @@ from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.codes import dense_codes, distinct_codes, exact_sum, rows_of_copies
-from cuecard.stats.units.correlation import copy_correlation, correlated_pairs, label_cells
+from cuecard.stats.units.effective import copy_correlation, correlated_pairs, label_cells
 from cuecard.text import Encoded, Scope
 from cuecard.text.encoded import Side
 from cuecard.text.similarity import NeighbourAgreement, neighbour_agreement, similar_units

@@ -24,7 +24,7 @@ from cuecard.models.text_model import (
 )
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.erasure import Eraser, leace
+from cuecard.stats.removal import Eraser, leace
 
 if TYPE_CHECKING:
     from cuecard.models.recipe import Recipe

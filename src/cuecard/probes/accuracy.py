@@ -24,7 +24,7 @@ from cuecard.probes.examples import (
 )
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats
-from cuecard.stats.models.design_effect import deflated_log10_p
+from cuecard.stats.models.paired import deflated_log10_p
 from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
 from cuecard.wording import percent, plural, points
 

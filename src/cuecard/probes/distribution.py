@@ -25,10 +25,9 @@ from cuecard.probes.examples import (
 )
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.models.design_effect import deflated_log10_p, deflated_tail, widened
-from cuecard.stats.models.distribution import FlattenedDistribution, flattened_distribution
-from cuecard.stats.models.flattened_choice import bits_from, flattened_choice
-from cuecard.stats.models.flattened_contrast import FlattenedContrast, flattened_contrast
+from cuecard.stats.models.flattened import FlattenedContrast, bits_from, flattened_choice, flattened_contrast
+from cuecard.stats.models.paired import deflated_log10_p, deflated_tail, widened
+from cuecard.stats.models.weakness import FlattenedDistribution, flattened_distribution
 from cuecard.wording import percent, plural
 
 FINDINGS_PER_MODEL = 3

@@ -16,7 +16,7 @@ from cuecard.data.units import UnitScope
 from cuecard.errors import InputError
 from cuecard.stats import log_q_values, wilson
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.models.design_effect import design_effects, widened
+from cuecard.stats.models.paired import design_effects, widened
 
 #: Stands where a model gave no answer that can be read; it is counted, and never right.
 UNANSWERED = -1

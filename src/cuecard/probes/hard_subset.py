@@ -18,7 +18,7 @@ from cuecard.probes.model_views import hard_subset_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import newcombe_difference
 from cuecard.stats.arrays import Bools, Ints
-from cuecard.stats.models.design_effect import two_sided_design_effects
+from cuecard.stats.models.paired import two_sided_design_effects
 from cuecard.wording import listed, percent, plural, points
 
 #: A loss on the hard subset is of low severity from here, and of medium severity from twice that.

@@ -37,8 +37,7 @@ from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.stats import format_p
 from cuecard.stats.models.agreement import agreement
-from cuecard.stats.models.design_effect import deflated_log10_p
-from cuecard.stats.models.paired import paired_by_cue, paired_comparison
+from cuecard.stats.models.paired import deflated_log10_p, paired_by_cue, paired_comparison
 from cuecard.wording import percent, plural, points
 
 AGREEMENT, PAIRED = "agreement", "paired_comparison"

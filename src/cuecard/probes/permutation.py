@@ -18,7 +18,7 @@ from cuecard.probes.examples import for_model, nullable, tested_columns, versus,
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import format_p, newcombe_difference
 from cuecard.stats.arrays import Bools, Ints
-from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects
+from cuecard.stats.models.paired import deflated_log10_p, two_sided_design_effects
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
 from cuecard.wording import TRAINING_SET, percent, plural, points
 

@@ -20,7 +20,7 @@ from cuecard.probes.examples import UNANSWERED, effects_of, nullable, q_of
 from cuecard.probes.permutation import usual_table
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.models.design_effect import deflated_log10_p
+from cuecard.stats.models.paired import deflated_log10_p
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
 from cuecard.wording import TRAINING_SET, listed, percent, plural
 

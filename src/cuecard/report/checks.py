@@ -24,7 +24,7 @@ from cuecard.card.judging import Check, Ruling
 from cuecard.card.policy import Limit
 from cuecard.errors import InputError
 from cuecard.report.markdown import code, escape, markdown_table
-from cuecard.stats.limits.limits import Verdict
+from cuecard.stats.limits import Verdict
 from cuecard.wording import display_text, listed
 from cuecard.writing import write_text
 

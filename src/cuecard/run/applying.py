@@ -22,7 +22,7 @@ from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
 from cuecard.run.running import Data, ProgressOption, ensure_loaded
-from cuecard.stats.limits.limits import judge
+from cuecard.stats.limits import judge
 from cuecard.wording import listed, plural
 
 #: What becomes of the examples that a plan chooses.

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cuecard.stats.clusters.divergence import jensen_shannon, kl_divergence, total_variation
+    from cuecard.stats.clusters.divergence import (
+        cluster_log_p,
+        jensen_shannon,
+        kl_divergence,
+        total_variation,
+    )
     from cuecard.stats.clusters.peco import (
         ClusterDivergence,
         PecoCurve,
@@ -16,36 +21,40 @@ if TYPE_CHECKING:
     )
     from cuecard.stats.clusters.peco_null import PecoNull, peco_null
     from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
-    from cuecard.stats.clusters.tests import cluster_log_p
     from cuecard.stats.cues.association import (
         artifact_z,
         binomial_log_p,
+        cueness,
         lift,
         lmi,
         mutual_information,
         pmi,
         share,
     )
-    from cuecard.stats.cues.cueness import cueness
     from cuecard.stats.cues.redundancy import (
         ConditionalStrength,
         CueGroups,
         conditional_strength,
         group_redundant,
     )
-    from cuecard.stats.cues.within_example import WithinExampleTest, within_example_test
+    from cuecard.stats.cues.within_example import (
+        WithinExampleTest,
+        stratified_hypergeometric_log_p,
+        within_example_test,
+    )
     from cuecard.stats.intervals import (
+        GoodnessOfFit,
+        accuracy_log_p,
         clopper_pearson,
+        goodness_of_fit,
+        mixed_chance_log_p,
         newcombe_difference,
         overlapping_difference,
         percentile_bootstrap,
         wilson,
     )
-    from cuecard.stats.models.relevance import relevance_cosines, token_relevance_agreement
-    from cuecard.stats.multiple_testing import log_q_values, q_values
-    from cuecard.stats.p_values import format_p, log10_p, state_probability
-    from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
-    from cuecard.stats.stratified import stratified_hypergeometric_log_p
+    from cuecard.stats.models.agreement import relevance_cosines, token_relevance_agreement
+    from cuecard.stats.multiple_testing import format_p, log10_p, log_q_values, q_values, state_probability
 
 __all__ = [
     "ClusterDivergence",

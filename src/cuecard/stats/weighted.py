@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from cuecard.stats._arrays import level_of
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Ints, level_of
 
 
 @dataclass(frozen=True)

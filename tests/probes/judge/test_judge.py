@@ -17,8 +17,7 @@ from cuecard.report.charts.drawing import specification
 from cuecard.report.charts.kinds import draw
 from cuecard.report.sections import section_view
 from cuecard.report.verdict import model_headline, verdict
-from cuecard.stats.preferences.kappa import cohen_kappa
-from cuecard.stats.preferences.lowess import lowess
+from cuecard.stats.preferences.win_rates import cohen_kappa, lowess
 
 
 def judged(character: str, n: int = 250, seed: int = 0):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from cuecard.stats.clusters import tests as cluster_tests
-from cuecard.stats.clusters.tests import cluster_log_p
+from cuecard.stats.clusters import divergence as cluster_tests
+from cuecard.stats.clusters.divergence import cluster_log_p
 
 
 def brute_force(row: list[int], totals: list[int]) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from cuecard.stats.clusters.information import cluster_information
+from cuecard.stats.clusters.divergence import cluster_information
 from cuecard.stats.clusters.peco_starts import peco_starts
 
 #: Bits that a region holds in which a label of two has 70 or 30 %.

@@ -12,8 +12,8 @@ from cuecard.stats.counted_forest import (
     fold_numbers,
     on_counts,
     points_in_parts,
+    small_fold_numbers,
 )
-from cuecard.stats.counted_forest.cross_fit import small_fold_numbers
 
 
 @pytest.mark.parametrize("seed", [0, 1])

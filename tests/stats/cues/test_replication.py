@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats.cues.replication import at_chance, replication
-from cuecard.stats.cues.shrinkage import shrunk_shares
+from cuecard.stats.cues.replication import at_chance, replication, shrunk_shares
 
 
 def test_a_true_share_rarely_vanishes_and_a_lucky_one_rarely_holds() -> None:

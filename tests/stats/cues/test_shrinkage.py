@@ -6,7 +6,7 @@ from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
 from cuecard.stats import wilson
-from cuecard.stats.cues.shrinkage import _GRID, _IMAGINED, _ROUNDS, shrunk_shares
+from cuecard.stats.cues.replication import _GRID, _IMAGINED, _ROUNDS, shrunk_shares
 
 
 def features(

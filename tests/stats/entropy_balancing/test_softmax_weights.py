@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 
 from cuecard.stats.entropy_balancing import entropy_balance, err, softmax_weights
 from cuecard.stats.entropy_balancing.constraints import LabelledFeatures
-from cuecard.stats.entropy_balancing.softmax import softmax_objective
+from cuecard.stats.entropy_balancing.dual import softmax_objective
 
 
 def _leaning(seed: int, rows: int, columns: int) -> tuple[sparse.csr_matrix, np.ndarray]:

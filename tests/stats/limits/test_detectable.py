@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from cuecard.stats import accuracy_log_p
-from cuecard.stats.limits.detectable import detectable_accuracy, detectable_auc, detectable_choice_auc
+from cuecard.stats.limits import detectable_accuracy, detectable_auc, detectable_choice_auc
 from cuecard.stats.scores.score_test import choice_score_test, score_test
 
 

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from cuecard.stats.intervals import newcombe_difference, wilson
-from cuecard.stats.limits.changes import change_of_share
-from cuecard.stats.limits.limits import difference_interval, examples_to_settle, judge
+from cuecard.stats.limits import change_of_share, difference_interval, examples_to_settle, judge
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cuecard.stats.models.correctness import checked_members, checked_truths
+from cuecard.stats.models.weakness import checked_members, checked_truths
 
 
 def test_zeros_and_ones_are_truths_and_anything_else_is_refused() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cuecard.stats.models.design_effect import (
+from cuecard.stats.models.paired import (
     deflated_log10_p,
     deflated_tail,
     design_effects,

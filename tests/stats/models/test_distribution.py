@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from cuecard.stats.models.distribution import (
+from cuecard.stats.models.weakness import (
     _likeliest_flat_rows,
     flattened_distribution,
 )

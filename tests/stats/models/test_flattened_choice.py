@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from cuecard.stats.models.flattened_choice import bits_from, flattened_choice
+from cuecard.stats.models.flattened import bits_from, flattened_choice
 
 
 def simulated(rng, n, k, m, *, strength, accuracy, follow):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from cuecard.stats.models.flattened_contrast import _likeliest_equal_shares, flattened_contrast
+from cuecard.stats.models.flattened import _likeliest_equal_shares, flattened_contrast
 
 
 def _even_model(rng: np.random.Generator, gold: Any, accuracy: float) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
-from cuecard.stats.p_values import SUPERSCRIPTS
+from cuecard.stats.multiple_testing import SUPERSCRIPTS
 
 
 def _enumerated(correct: Any, usual: Any, unusual: Any, statistic: Any, strata: Any = None) -> float:

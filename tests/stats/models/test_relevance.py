@@ -7,7 +7,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.stats import relevance_cosines
-from cuecard.stats.models import relevance
+from cuecard.stats.models import agreement as relevance
 
 
 def test_the_worked_examples_are_true() -> None:

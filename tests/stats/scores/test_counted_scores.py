@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from cuecard.stats.scores.auc import choice_auc, choice_auc_in_parts, label_auc
-from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
+from cuecard.stats.scores.auc import (
+    choice_auc,
+    choice_auc_in_parts,
+    counted_label_auc,
+    counted_score_tests,
+    label_auc,
+)
 from cuecard.stats.scores.score_test import (
     DRAWS,
     choice_score_test,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats.scores.unit_codes import CHUNK, number_of_units, sum_of_squares, unit_codes, weights_of
+from cuecard.stats.scores.row_sums import CHUNK, number_of_units, sum_of_squares, unit_codes, weights_of
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64])

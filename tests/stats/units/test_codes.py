@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cuecard.stats.units.codes import distinct_codes, exact_sum, first_of_code, rows_of_copies
-from cuecard.stats.units.correlation import copy_correlation, label_cells
+from cuecard.stats.units.effective import copy_correlation, label_cells
 
 
 @pytest.fixture

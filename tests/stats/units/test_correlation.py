@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from cuecard.stats.units import unit_counts
-from cuecard.stats.units.correlation import copy_correlation, correlated_pairs
+from cuecard.stats.units.effective import copy_correlation, correlated_pairs
 
 
 def pairs_of(has: np.ndarray, units: np.ndarray, correlation: float) -> float:

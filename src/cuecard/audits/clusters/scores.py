@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.analysis import Summary
 from cuecard.audits.clusters.clustering import SWEEP_FITTED, Clustering, clusterings, principal_components
 from cuecard.stats.arrays import Floats, Ints, Singles
-from cuecard.stats.clusters.information import cluster_information
+from cuecard.stats.clusters.divergence import cluster_information
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, peco
 from cuecard.stats.clusters.peco_null import shuffled_divergences
 from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts

@@ -12,8 +12,8 @@ from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.stats import log_q_values, wilson, within_example_test
 from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.clusters.divergence import cluster_log_p
 from cuecard.stats.clusters.peco import cluster_divergence
-from cuecard.stats.clusters.tests import cluster_log_p
 from cuecard.stats.units import has_repeats
 from cuecard.stats.weighted import effective_counts
 from cuecard.text import Tokens, presence_counts, stop_words

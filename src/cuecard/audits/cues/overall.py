@@ -14,7 +14,7 @@ from cuecard.audits.cues.replication import REVERSES, CueRows, concerned
 from cuecard.data import Instances
 from cuecard.features import Family
 from cuecard.features.cue_names import cue_name
-from cuecard.stats.limits.detectable import detectable_accuracy
+from cuecard.stats.limits import detectable_accuracy
 from cuecard.wording import listed, percent, plural
 
 #: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny

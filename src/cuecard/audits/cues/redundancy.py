@@ -18,8 +18,7 @@ from cuecard.audits.cues.replication import CueRows
 from cuecard.data import Instances, Task
 from cuecard.features.structure import example_starts
 from cuecard.stats import q_values
-from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Array, Floats, Ints
+from cuecard.stats.arrays import Array, Floats, Ints, divided
 from cuecard.stats.cues.given_group import (
     MOST_GIVEN,
     GroupStrength,

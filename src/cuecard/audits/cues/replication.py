@@ -13,8 +13,7 @@ from scipy import sparse
 
 from cuecard.data import Instances
 from cuecard.features import Family
-from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, divided
 from cuecard.stats.cues.replication import OUTCOMES, replication
 from cuecard.stats.units.codes import counts_of_codes, first_of_code
 from cuecard.text import Encoded

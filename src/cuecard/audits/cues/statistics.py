@@ -21,9 +21,8 @@ from cuecard.stats import (
     wilson,
     within_example_test,
 )
-from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.cues.shrinkage import ShrunkShares, shrunk_shares
+from cuecard.stats.arrays import Floats, Ints, divided
+from cuecard.stats.cues.replication import ShrunkShares, shrunk_shares
 
 Sums: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 

@@ -10,9 +10,8 @@ import numpy as np
 from cuecard.audits.partial_input.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.data.space import Space
-from cuecard.stats.arrays import Array, Bools, Floats, Ints, chunks, whole_type
+from cuecard.stats.arrays import Array, Bools, Floats, Ints, chunks, sum_of_column, sum_of_rows, whole_type
 from cuecard.stats.counted_forest import Points, distinct_points, in_threads, on_counts
-from cuecard.stats.sums_in_parts import sum_of_column, sum_of_rows
 
 
 @dataclass(frozen=True)

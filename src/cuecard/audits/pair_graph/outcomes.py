@@ -16,8 +16,13 @@ from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats.arrays import Array, Floats, Ints
 from cuecard.stats.counted_forest import Points
-from cuecard.stats.scores.auc import Auc, choice_auc_in_parts, label_auc
-from cuecard.stats.scores.counted import counted_label_auc, counted_score_tests
+from cuecard.stats.scores.auc import (
+    Auc,
+    choice_auc_in_parts,
+    counted_label_auc,
+    counted_score_tests,
+    label_auc,
+)
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test_in_parts, score_test
 

@@ -11,11 +11,11 @@ from cuecard.analysis import Summary
 from cuecard.audits.partial_input.guesses import Guesses
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, counted
-from cuecard.stats.limits.detectable import detectable_auc, detectable_choice_auc
+from cuecard.stats.limits import detectable_auc, detectable_choice_auc
 from cuecard.stats.scores.auc import choice_auc, label_auc
 from cuecard.stats.scores.cross_fit_intervals import effective_units, mean_interval, share_interval
+from cuecard.stats.scores.row_sums import number_of_units
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
-from cuecard.stats.scores.unit_codes import number_of_units
 from cuecard.stats.weighted import weighted_share
 
 #: Inputs that should not be enough. The full input and relations of both texts may well succeed.

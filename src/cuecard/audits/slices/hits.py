@@ -10,7 +10,7 @@ from cuecard.audits.partial_input.guesses import Guesses
 from cuecard.audits.partial_input.judging import counted_hits, exact_interval, interval
 from cuecard.stats import mixed_chance_log_p
 from cuecard.stats.arrays import Codes, Floats, Ints, counted
-from cuecard.stats.scores.unit_codes import number_of_units
+from cuecard.stats.scores.row_sums import number_of_units
 
 
 @dataclass(frozen=True)

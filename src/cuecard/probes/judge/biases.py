@@ -14,8 +14,7 @@ from cuecard.features.style import formatting
 from cuecard.stats import accuracy_log_p, clopper_pearson
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit
-from cuecard.stats.preferences.kappa import cohen_kappa
-from cuecard.stats.preferences.lowess import lowess
+from cuecard.stats.preferences.win_rates import cohen_kappa, lowess
 from cuecard.stats.scores.cross_fit_intervals import mean_interval
 
 #: Fewer comparisons than this are not tested.

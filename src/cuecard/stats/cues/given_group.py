@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.cues.redundancy import effective_cells, mantel_haenszel, remainder
-from cuecard.stats.stratified import stratified_hypergeometric_log_p
+from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 #: More stronger cues than these would leave strata of a few instances each.
 MOST_GIVEN = 5

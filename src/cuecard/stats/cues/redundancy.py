@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats._arrays import divided
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.stratified import stratified_hypergeometric_log_p
+from cuecard.stats.arrays import Floats, Ints, divided
+from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 #: Counts of instances, or sums of their weights.
 Sums = npt.NDArray[Any]

@@ -1,4 +1,4 @@
-"""Does a share found in one sample hold in another?"""
+"""Replication of cues in a second sample, and shrinkage of the strongest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import xlog1py, xlogy
 
 from cuecard.stats.arrays import Floats
 from cuecard.stats.intervals import wilson
@@ -119,3 +120,102 @@ def _interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
     size = np.rint(np.nan_to_num(n))
     low, high = wilson(np.rint(np.nan_to_num(share) * size), size)
     return np.minimum(low, share), np.maximum(high, share)
+
+
+#: True shares that the distribution may hold, at the middle of equal bins.
+_GRID = (np.arange(100) + 0.5) / 100
+#: Rounds of expectation–maximisation. Few of them keep the distribution smooth: run to its end, it gathers on a few
+#: points, and intervals of selected features cover 88 % instead of 93 % (means change by less than .01).
+_ROUNDS = 20
+#: A few imagined features with any share keep a distribution of few real ones from gathering on those: 5 of them.
+_IMAGINED = 5.0
+#: Features that tell a distribution together, at least; those of similar size join where they are fewer.
+_FEWEST = 100
+#: With this many instances luck is small beside what people read off a share, which is left as it is.
+ENOUGH = 512
+
+
+@dataclass(frozen=True, eq=False)
+class ShrunkShares:
+    """Shares corrected for selection: the posterior mean and its equal-tailed interval, one per feature."""
+
+    share: Floats
+    low: Floats
+    high: Floats
+
+
+def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike) -> ShrunkShares:
+    """Return the shares k/n of many features with 95 % intervals, corrected for picking the highest of them.
+
+    The distribution of true shares is estimated without assuming a shape (expectation–maximisation on a grid),
+    separately for features with about as many instances, since frequent words deviate less than rare ones. Give all
+    features tested, not the selected ones. Features with at least `ENOUGH` instances keep their share and its Wilson
+    interval.
+
+    Args:
+        k: instances of the label, per feature.
+        n: instances, per feature; at least one each.
+
+    >>> rng = np.random.default_rng(0)
+    >>> k = np.append(rng.binomial(10, 0.5, 5_000), 9)  # 5,000 features at chance, and one with 9 of 10
+    >>> corrected = shrunk_shares(k, np.full(5_001, 10))
+    >>> bool(corrected.share[-1] < 0.6)  # what looked like 90 % is luck
+    True
+    """
+    hits, sizes = (np.asarray(values, dtype=np.float64) for values in (k, n))
+    if (sizes <= 0).any() or (hits < 0).any() or (hits > sizes).any():
+        raise ValueError("Every feature needs at least one instance and no more hits than instances.")
+    share = hits / sizes
+    low, high = (np.array(end, dtype=np.float64) for end in wilson(hits, sizes))
+    for here in _bands(sizes):
+        key = (hits[here] * ENOUGH + sizes[here]).astype(np.int64)
+        rows, place, times = np.unique(key, return_inverse=True, return_counts=True)
+        k_, n_ = (rows // ENOUGH).astype(np.float64), (rows % ENOUGH).astype(np.float64)
+        posterior = _posteriors(k_, n_, times.astype(np.float64))
+        share[here] = (posterior * _GRID).sum(axis=1)[place]
+        low[here] = _quantile(posterior, 0.025)[place]
+        high[here] = _quantile(posterior, 0.975)[place]
+    # The estimated distribution is taken as known, which makes its intervals a little short: those of a share of the
+    # same size without it are never shorter (intervals of selected cues cover 92 % instead of 90 %).
+    plain_low, plain_high = wilson(np.minimum(np.rint(share * sizes), sizes), sizes)
+    return ShrunkShares(share, np.minimum(low, plain_low), np.maximum(high, plain_high))
+
+
+def _bands(sizes: Floats) -> list[npt.NDArray[np.int64]]:
+    """Return the features with about as many instances, doubling from one band to the next; sparse bands join."""
+    doublings = np.floor(np.log2(sizes))
+    bands: list[npt.NDArray[np.int64]] = []
+    for band in np.unique(doublings[sizes < ENOUGH]):
+        here = np.flatnonzero((doublings == band) & (sizes < ENOUGH))
+        if bands and min(len(bands[-1]), len(here)) < _FEWEST:
+            bands[-1] = np.concatenate([bands[-1], here])
+        else:
+            bands.append(here)
+    return bands
+
+
+def _posteriors(k: Floats, n: Floats, times: Floats) -> Floats:
+    """Return the distribution of the true share for every distinct (k, n): rows × grid."""
+    log_likelihood = xlogy(k[:, None], _GRID) + xlog1py((n - k)[:, None], -_GRID)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    prior = np.full(len(_GRID), 1 / len(_GRID))
+    for _ in range(_ROUNDS):
+        joint = likelihood * prior
+        # No matrix product: the number of threads must not change the last digit.
+        mass = (joint * (times / joint.sum(axis=1))[:, None]).sum(axis=0) + _IMAGINED / len(_GRID)
+        prior = mass / mass.sum()
+    joint = likelihood * prior
+    posterior: Floats = joint / joint.sum(axis=1, keepdims=True)
+    return posterior
+
+
+def _quantile(posterior: Floats, tail: float) -> Floats:
+    """Return the share below which this much of each row's mass lies, within a bin in proportion."""
+    width = 1 / len(_GRID)
+    total = np.cumsum(posterior, axis=1)
+    bin_ = np.minimum((total < tail).sum(axis=1), len(_GRID) - 1)
+    rows = np.arange(len(posterior))
+    below = np.where(bin_ > 0, total[rows, bin_ - 1], 0.0)
+    inside = np.clip((tail - below) / np.maximum(posterior[rows, bin_], 1e-300), 0.0, 1.0)
+    ends: Floats = (bin_ + inside) * width
+    return ends

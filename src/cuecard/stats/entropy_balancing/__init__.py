@@ -6,15 +6,15 @@ from cuecard.stats.entropy_balancing.balance import (
     UnbalancedFeature,
     entropy_balance,
 )
-from cuecard.stats.entropy_balancing.certificates import Certificate
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
     err,
     share_residuals,
 )
+from cuecard.stats.entropy_balancing.dual import SoftmaxWeights, softmax_weights
 from cuecard.stats.entropy_balancing.held_out import RIDGES, HeldOut, held_out_balance
-from cuecard.stats.entropy_balancing.softmax import SoftmaxWeights, softmax_weights
+from cuecard.stats.entropy_balancing.search import Certificate
 from cuecard.stats.entropy_balancing.stored import StoredFeatures, tilted_weights
 
 __all__ = [

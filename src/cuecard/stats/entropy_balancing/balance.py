@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.entropy_balancing.certificates import Certificate, absent_label_certificate
 from cuecard.stats.entropy_balancing.constraints import (
     Target,
     labelled_problem,
@@ -18,8 +17,10 @@ from cuecard.stats.entropy_balancing.constraints import (
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
 from cuecard.stats.entropy_balancing.search import (
+    Certificate,
     Constraints,
     Solution,
+    absent_label_certificate,
     on_boundary,
     raise_ridge,
     soften_all,

@@ -1,21 +1,166 @@
-"""Two models on the same test set: exact McNemar test and bootstrap interval of the accuracy difference."""
+"""Two models on the same test set, and the design effect of examples that share a text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy import sparse
+from scipy.special import chdtrc, chdtri, gammaln, log_ndtr, ndtri_exp, stdtrit
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.models.correctness import checked_members, checked_truths
+from cuecard.stats.models.weakness import checked_members, checked_truths
 
-__all__ = ["PairedByCue", "PairedResult", "paired_by_cue", "paired_comparison"]
+__all__ = [
+    "PairedByCue",
+    "PairedResult",
+    "deflated_log10_p",
+    "deflated_tail",
+    "design_effects",
+    "intraclass_correlation",
+    "paired_by_cue",
+    "paired_comparison",
+    "two_sided_design_effects",
+    "widened",
+]
 
 
 _LN10 = float(np.log(10.0))
+#: Contrasts held in memory at a time.
+_CHUNK = 32
+
+
+def intraclass_correlation(residuals: npt.ArrayLike, units: npt.ArrayLike) -> float:
+    """Upper bound of the correlation of residuals within units, from 0 to 1.
+
+    The mean product of two residuals of one unit over the mean square, raised to the upper end of its 95 % interval
+    over units (Student): few units cannot show that their members are independent. 0 where no unit has several members,
+    1 where only one has. Residuals may have a column per variable, 0 for examples without it: one correlation of all.
+
+    >>> intraclass_correlation([1, 1, -1, -1], [0, 0, 1, 1])
+    1.0
+    >>> intraclass_correlation([1, -1, 1, -1], [0, 1, 2, 3])
+    0.0
+    """
+    r = (
+        residuals
+        if sparse.issparse(residuals)
+        else sparse.csr_matrix(np.asarray(residuals, dtype=np.float64).T).T
+    )
+    r = sparse.csr_matrix(r)
+    member = _members(units)
+    present = r.copy()
+    present.data = np.ones_like(present.data)
+    counts, square = (member @ present), r.multiply(r)
+    pairs = np.asarray((counts.multiply(counts) - counts).sum(axis=1)).ravel()
+    several = int(np.count_nonzero(pairs))
+    total = float(square.sum())
+    if not several or not total:
+        return 0.0
+    if several == 1:
+        return 1.0
+    sums = member @ r
+    products = np.asarray((sums.multiply(sums) - member @ square).sum(axis=1)).ravel()
+    mean = float(products.sum() / pairs.sum())
+    error = float(np.sqrt(((products - mean * pairs) ** 2).sum()) / pairs.sum())
+    bound = (mean + float(stdtrit(several - 1, 0.975)) * error) / (total / present.nnz)
+    return float(np.clip(bound, 0.0, 1.0))
+
+
+def design_effects(residuals: npt.ArrayLike, contrasts: Any, kinds: Sequence[npt.ArrayLike]) -> Floats:
+    """How many times the variance of Σ a_i x_i is that of independent x, for every column a of `contrasts`; 1 or more.
+
+    1 + Σ over kinds of ρ · (Σ_c (Σ_{i∈c} a_i)² − Σ a_i²) / Σ a_i², where ρ is the intraclass correlation of the kind. A
+    contrast between members of one unit does not count as more certain than one between independent examples.
+
+    Args:
+        residuals: outcome of every example less its expectation, such as correctness less that of its label.
+        contrasts: examples × contrasts, dense or sparse.
+        kinds: codes of the units, one array per kind, such as pairs with the same premise and with the same hypothesis.
+
+    >>> design_effects([1, 1, -1, -1], np.full((4, 1), 0.25), [[0, 0, 1, 1]])  # two units of two
+    array([2.])
+    """
+    effects = np.ones(contrasts.shape[1])
+    for codes in kinds:
+        effects += intraclass_correlation(residuals, codes) * _pairs_within(contrasts, codes)
+    return effects
+
+
+def two_sided_design_effects(
+    outcome: npt.ArrayLike, contrasts: Any, kinds: Sequence[npt.ArrayLike]
+) -> Floats:
+    """The same where units can push the two sides of a contrast in opposite directions.
+
+    A model that answers all pairs with a hypothesis alike has accuracy 1 on those with one label and 0 on the others:
+    its correctness does not correlate within hypotheses, and the difference between the two groups varies all the more.
+    So ρ is that of the deviations from the mean of each side, over all contrasts; those of the negative side have their
+    sign turned.
+
+    >>> two_sided_design_effects([1, 0, 0, 1], np.array([[0.5], [-0.5], [0.5], [-0.5]]), [[0, 0, 1, 1]])
+    array([2.])
+    """
+    x, a = np.asarray(outcome, dtype=np.float64), sparse.csc_matrix(contrasts, dtype=np.float64)
+    size, turned = abs(a), a.copy()
+    column, side = np.repeat(np.arange(a.shape[1]), np.diff(a.indptr)), (a.data > 0).astype(np.int64)
+    cell = 2 * column + side
+    means = np.bincount(cell, weights=x[a.indices]) / np.maximum(np.bincount(cell), 1)
+    turned.data = np.sign(a.data) * (x[a.indices] - means[cell])
+    return design_effects(turned, size, kinds)
+
+
+def _members(units: npt.ArrayLike) -> sparse.csr_matrix:
+    """Return units × examples."""
+    codes = np.asarray(units, dtype=np.int64)
+    return sparse.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))))
+
+
+def _pairs_within(contrasts: Any, units: npt.ArrayLike) -> Floats:
+    """Return Σ a_i a_j over pairs of one unit by Σ a_i², for every contrast; 0 or more."""
+    member, columns = _members(units), contrasts.shape[1]
+    more = np.zeros(columns)
+    for start in range(0, columns, _CHUNK):
+        part = contrasts[:, start : start + _CHUNK]
+        part = np.asarray(part.todense()) if sparse.issparse(part) else np.asarray(part, dtype=np.float64)
+        alone = (part**2).sum(axis=0)
+        together = ((member @ part) ** 2).sum(axis=0)
+        more[start : start + _CHUNK] = (together - alone) / np.where(alone > 0, alone, 1.0)
+    return np.maximum(more, 0.0)
+
+
+def deflated_log10_p(log10_p: npt.ArrayLike, effects: npt.ArrayLike, *, sides: int = 2) -> Floats:
+    """Base-10 logs of p-values whose normal quantile is divided by the root of a design effect; nan stays nan.
+
+    >>> float(np.round(10 ** deflated_log10_p(np.log10(0.05), 4.0), 3))  # z = 1.96 becomes 0.98
+    0.327
+    """
+    log_p, effect = np.asarray(log10_p, dtype=np.float64), np.asarray(effects, dtype=np.float64)
+    extra = np.log(float(sides))
+    with np.errstate(invalid="ignore"):
+        z = -ndtri_exp(np.minimum(log_p * _LN10, 0.0) - extra)
+        smaller = (extra + log_ndtr(-z / np.sqrt(effect))) / _LN10
+    # An effect of one leaves every digit as it is, also beyond what quantiles can hold.
+    return np.asarray(np.where(effect > 1, np.minimum(smaller, 0.0), log_p))
+
+
+def deflated_tail(log10_p: float, effect: float, freedom: int) -> float:
+    """Base-10 log of a p-value whose χ² quantile with these degrees of freedom is divided by a design effect."""
+    if effect <= 1:
+        return log10_p
+    return float(np.log10(max(chdtrc(freedom, chdtri(freedom, 10.0**log10_p) / effect), 1e-300)))
+
+
+def widened(value: npt.ArrayLike, end: npt.ArrayLike, effects: npt.ArrayLike) -> Floats:
+    """The end of an interval, moved away from the value by the root of a design effect.
+
+    >>> float(widened(0.5, 0.4, 4.0).round(3))
+    0.3
+    """
+    middle = np.asarray(value, dtype=np.float64)
+    return np.asarray(middle + (np.asarray(end, dtype=np.float64) - middle) * np.sqrt(effects))
 
 
 @dataclass(frozen=True)

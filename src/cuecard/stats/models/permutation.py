@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 from cuecard.stats.intervals import overlapping_difference
-from cuecard.stats.models.correctness import checked_members, checked_truths
-from cuecard.stats.p_values import format_p
-from cuecard.stats.stratified import stratified_hypergeometric_log_p
+from cuecard.stats.models.weakness import checked_members, checked_truths
+from cuecard.stats.multiple_testing import format_p
 
 __all__ = ["FeaturePermutationTests", "PermutationResult", "permutation_test", "permutation_tests_by_feature"]
 

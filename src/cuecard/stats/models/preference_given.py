@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.stratified import stratified_hypergeometric_log_p
+from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 __all__ = ["PreferenceGiven", "choices_given", "labels_given"]
 

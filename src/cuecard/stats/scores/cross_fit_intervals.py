@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from cuecard.stats._arrays import level_of
-from cuecard.stats.arrays import chunks, counted
-from cuecard.stats.scores.unit_codes import sum_of_squares, unit_codes
+from cuecard.stats.arrays import chunks, counted, level_of
+from cuecard.stats.scores.row_sums import sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
 

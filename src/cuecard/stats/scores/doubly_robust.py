@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from cuecard.stats._arrays import level_of
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, level_of
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 
 __all__ = [

@@ -15,8 +15,14 @@ import numpy.typing as npt
 from scipy.special import log_ndtr, stdtr
 
 from cuecard.stats.arrays import Floats, Ints, counted
-from cuecard.stats.scores.row_sums import Examples, label_sums, score_moments, score_sums
-from cuecard.stats.scores.unit_codes import unit_codes, weights_of
+from cuecard.stats.scores.row_sums import (
+    Examples,
+    label_sums,
+    score_moments,
+    score_sums,
+    unit_codes,
+    weights_of,
+)
 
 Codes = npt.NDArray[np.integer[Any]]
 #: How many examples every unit has, and sums over them: of what they add to the score, and to its variance.

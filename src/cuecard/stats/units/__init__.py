@@ -1,8 +1,8 @@
 """Repeated texts: effective counts, shuffles of whole units, and tests under weights."""
 
+from cuecard.stats.units.codes import block_orders, group_orders, group_units, has_repeats, label_orders
 from cuecard.stats.units.effective import UnitCounts, unit_counts
 from cuecard.stats.units.paired_weights import PairShuffleTest, pair_shuffle_test
-from cuecard.stats.units.shuffles import block_orders, group_orders, group_units, has_repeats, label_orders
 
 __all__ = [
     "PairShuffleTest",

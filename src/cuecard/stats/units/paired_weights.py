@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from cuecard.stats import _native
-from cuecard.stats._arrays import Alternative, chosen_tail, divided
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Alternative, Floats, Ints, chosen_tail, divided
 
 #: Values of the null distribution kept exactly at either end; those between are joined to as many groups.
 _KEPT = 32

@@ -1,10 +1,11 @@
-"""P(label) for every row from forests that never saw it, paid per distinct point."""
+"""Random forests on distinct points with counts per label, cross-fitted or on all rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from math import isqrt
 from typing import Any, TypeVar
 
@@ -13,7 +14,120 @@ import numpy.typing as npt
 
 from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.counted_forest.points import distinct_points
+
+__all__ = [
+    "Points",
+    "cross_fitted",
+    "distinct_points",
+    "fold_numbers",
+    "forest_probabilities",
+    "in_threads",
+    "on_counts",
+    "points_in_parts",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Distinct rows: row i of the table is `values[index[i]]`."""
+
+    values: Floats
+    index: npt.NDArray[np.signedinteger[Any]]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def rows(self) -> Floats:
+        """The table itself."""
+        rows: Floats = self.values[self.index]
+        return rows
+
+    def counts(self, labels: npt.ArrayLike, n_labels: int, weights: Floats | None = None) -> npt.NDArray[Any]:
+        """Return how often every point carries every label, or with how much weight."""
+        codes = np.asarray(labels, dtype=np.int64)
+        flat = np.bincount(self.index * n_labels + codes, weights, minlength=len(self) * n_labels)
+        return flat.reshape(len(self), n_labels)
+
+
+def distinct_points(rows: npt.ArrayLike) -> Points:
+    """Return the distinct rows of a table of numbers in lexicographic order, with every row's number."""
+    table = np.asarray(rows, dtype=np.float64)
+    index: Ints = np.zeros(len(table), dtype=np.int64)
+    for column in table.T:
+        values, codes = np.unique(column, return_inverse=True)
+        index = np.unique(index * len(values) + codes, return_inverse=True)[1].astype(np.int64)
+    where = np.empty(int(index.max(initial=-1)) + 1, dtype=np.int64)
+    where[index] = np.arange(len(table))
+    return Points(table[where], index)
+
+
+def points_in_parts(
+    parts: Iterable[tuple[slice, npt.NDArray[Any]]], index: npt.NDArray[np.signedinteger[Any]]
+) -> Points:
+    """Return the distinct rows of a table that comes in parts, each with where it is; `index` is written.
+
+    They are those of `distinct_points`, of a table that is never in memory.
+    """
+    ranges, found = [], []
+    for where, table in parts:
+        own = distinct_points(table)
+        index[where] = own.index
+        ranges.append(where)
+        found.append(own.values)
+    if not found:
+        return Points(np.empty((0, 0)), index)
+    together = distinct_points(np.concatenate(found))
+    start = 0
+    for where, values in zip(ranges, found, strict=True):
+        index[where] = together.index[start : start + len(values)][index[where]]
+        start += len(values)
+    return Points(together.values, index)
+
+
+def forest_probabilities(
+    train: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    test: npt.ArrayLike,
+    *,
+    n_labels: int,
+    trees: int,
+    depth: int | None,
+    seed: int = 0,
+    weights: npt.ArrayLike | None = None,
+) -> Floats:
+    """Return P(label) for every test row from a random forest on the training rows.
+
+    The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:
+    the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
+    weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the training rows
+    multiply how often a row was drawn.
+    """
+    from sklearn import config_context
+    from sklearn.tree import DecisionTreeClassifier
+
+    x = np.asarray(train, dtype=np.float32)
+    y = np.asarray(labels, dtype=np.int64)
+    cells = distinct_points(np.column_stack([x, y]))
+    cell_rows = cells.values[:, :-1].astype(np.float32)
+    cell_labels = cells.values[:, -1].astype(np.int64)
+    test_points = distinct_points(np.asarray(test, dtype=np.float32))
+    asked_rows = test_points.values.astype(np.float32)
+    probabilities = np.zeros((len(test_points), n_labels))
+    present = np.unique(y)
+    row_weights = np.asarray(weights, dtype=np.float64)
+    seeds = np.random.RandomState(seed)
+    for _ in range(trees):
+        tree_seed = seeds.randint(np.iinfo(np.int32).max)
+        drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)
+        mass = np.bincount(cells.index[drawn], None if weights is None else row_weights[drawn], len(cells))
+        tree = DecisionTreeClassifier(max_depth=depth, max_features="sqrt", random_state=tree_seed)
+        with config_context(skip_parameter_validation=True, assume_finite=True):  # the same for all trees
+            tree.fit(cell_rows, cell_labels, sample_weight=mass.astype(np.float64), check_input=False)
+            probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
+    of_rows: Floats = (probabilities / trees)[test_points.index]
+    return of_rows
+
 
 T = TypeVar("T")
 
