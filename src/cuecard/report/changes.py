@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -189,7 +188,7 @@ def change_text(change: Change) -> str:
     return (("+" if difference > 0 else "") + wording.number(difference)).replace("-", "−")
 
 
-def value_text(value: Any, unit: Unit | None) -> str:
+def value_text(value: object, unit: Unit | None) -> str:
     """Return a value of a comparison as it is shown."""
     if value is None:
         return wording.MISSING

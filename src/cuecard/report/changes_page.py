@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -206,7 +205,7 @@ def _judged_table(judged: Sequence[Movement]) -> TableView:
 
 def _change_table(title: str, changes: Sequence[Change]) -> TableView:
     columns = [Column("What"), Column("Before"), Column("After"), Column("Change")]
-    rows: list[list[Any]] = [
+    rows: list[list[object]] = [
         [
             change.what
             if change.section == "dataset" or change.measure

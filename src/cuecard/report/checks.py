@@ -38,6 +38,8 @@ __all__ = [
     "show_check",
 ]
 
+JsonObject = dict[str, Any]
+
 
 _OPERATORS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "exactly"}
 
@@ -290,7 +292,7 @@ def sarif_log(check: Check) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
-def _rule(pattern: str, check: Check) -> dict[str, Any]:
+def _rule(pattern: str, check: Check) -> JsonObject:
     rule = next(ruling.rule for ruling in check.rulings if ruling.rule.pattern == pattern)
     limit = f"{rule.pattern} must be {' and '.join(map(str, rule.limits))}."
     return {
@@ -301,7 +303,7 @@ def _rule(pattern: str, check: Check) -> dict[str, Any]:
     }
 
 
-def _results(ruling: Ruling, check: Check, index: int) -> list[dict[str, Any]]:
+def _results(ruling: Ruling, check: Check, index: int) -> list[JsonObject]:
     """Return one result for a measure, or one for every finding that a number of findings counts."""
     titles = {finding.id: f"{finding.title}. {finding.text}" for finding in check.card.findings}
     said = [(finding, titles[finding]) for finding in ruling.findings] or [(ruling.measure.name, "")]
@@ -323,7 +325,7 @@ def _results(ruling: Ruling, check: Check, index: int) -> list[dict[str, Any]]:
     ]
 
 
-def _location(source: str, line: int) -> dict[str, Any]:
+def _location(source: str, line: int) -> JsonObject:
     path = Path(source)
     uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": max(line, 1)}}}

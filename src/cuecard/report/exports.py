@@ -30,6 +30,8 @@ __all__ = [
     "issue_markdown",
 ]
 
+JsonObject = dict[str, Any]
+
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 RAI = "http://mlcommons.org/croissant/RAI/1.0"
@@ -40,7 +42,7 @@ _MEDIA_TYPES = {
     "jsonl": "application/jsonlines",
     "json": "application/json",
 }
-_CONTEXT: dict[str, Any] = {
+_CONTEXT: JsonObject = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "citeAs": "cr:citeAs",
@@ -96,7 +98,7 @@ def croissant_json(
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _parsed(existing: str) -> dict[str, Any]:
+def _parsed(existing: str) -> JsonObject:
     document = parse_json(existing, "The file to fill is not Croissant metadata; it", "name another --out")
     if not isinstance(document, dict) or "@context" not in document:
         raise InputError("The file to fill is not Croissant metadata: name another --out.")
@@ -110,7 +112,7 @@ def _parsed(existing: str) -> dict[str, Any]:
     return document
 
 
-def _described(card: Card, url: str | None, license: str | None) -> dict[str, Any]:
+def _described(card: Card, url: str | None, license: str | None) -> JsonObject:
     files = [_file(Path(name), i) for i, name in enumerate(card.dataset.files)]
     if not files:
         raise UsageError(
@@ -131,7 +133,7 @@ def _described(card: Card, url: str | None, license: str | None) -> dict[str, An
     }
 
 
-def _file(path: Path, number: int) -> dict[str, Any]:
+def _file(path: Path, number: int) -> JsonObject:
     named = format_of(path)
     media = _MEDIA_TYPES.get(named[0]) if named and named[1] == "none" else None
     try:
@@ -152,7 +154,7 @@ def _file(path: Path, number: int) -> dict[str, Any]:
     }
 
 
-def _records(card: Card, file: dict[str, Any]) -> dict[str, Any]:
+def _records(card: Card, file: JsonObject) -> JsonObject:
     """Return the record set of a file: a field for every column that the audit read, where there is a single one."""
     name = f"records-{file['@id']}"
     columns = {role: column for role, column in card.dataset.columns.items() if "," not in column}

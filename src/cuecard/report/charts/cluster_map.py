@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cuecard import wording
+from cuecard.analysis import Summary
 from cuecard.audits.clusters.view import cluster_name
 from cuecard.report.charts.drawing import ZOOM_EVENTS, colour_of, either, inline, shape_of
 from cuecard.view import PointMap
@@ -93,7 +94,7 @@ def map_layers(chart: PointMap, suffix: str = "") -> list[alt.Chart]:
     return [drawn.add_params(zoom, chosen), *_map_names(points, about)]
 
 
-def _map_points(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _map_points(points: pl.DataFrame, about: Mapping[int, Summary]) -> list[dict[str, Any]]:
     """Return the points, those of the clusters that diverge most last: they are drawn over the others."""
     far = pl.col("cluster").replace_strict({key: row["divergence_l2"] for key, row in about.items()})
     return [
@@ -115,7 +116,7 @@ def _placed(points: pl.DataFrame) -> pl.DataFrame:
     return points.with_columns(pl.col("x", "y").cast(pl.Float64).round(digits))
 
 
-def _map_facts(about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _map_facts(about: Mapping[int, Summary]) -> list[dict[str, Any]]:
     """Return what hovering shows about a cluster, once per cluster instead of once per point."""
     return [
         {
@@ -129,7 +130,7 @@ def _map_facts(about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _map_names(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[alt.Chart]:
+def _map_names(points: pl.DataFrame, about: Mapping[int, Summary]) -> list[alt.Chart]:
     """Return the names of the clusters that lean most, each at the middle of its points."""
     middles = _placed(points).group_by("cluster").agg(pl.col("x").median(), pl.col("y").median())
     rows = [

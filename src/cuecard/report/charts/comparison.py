@@ -11,6 +11,7 @@ import polars as pl
 from altair.typing import ChartType
 
 from cuecard import wording
+from cuecard.analysis import Summary
 from cuecard.audits.clusters.audit import EXCESS
 from cuecard.audits.clusters.audit import NAME as CLUSTERS
 from cuecard.audits.clusters.view import HOW_TO_READ
@@ -53,7 +54,7 @@ FIGURES: Mapping[int, tuple[str, str]] = {
 }
 
 
-def saturation_map(table: pl.DataFrame) -> Any:
+def saturation_map(table: pl.DataFrame) -> alt.LayerChart:
     """Return every dataset by accuracy with the full and with one text: good benchmarks lie low and left.
 
     Both conditions of a dataset are joined by a dotted line with a tick at their mean (PECO, Figure 2).
@@ -104,7 +105,7 @@ def saturation_map(table: pl.DataFrame) -> Any:
     return alt.layer(rule, middle, points, *names).properties(width="container", height=420)
 
 
-def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = False) -> Any:
+def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = False) -> alt.LayerChart:
     """Return two columns of a comparison against each other with the trend line and its correlation.
 
     `identity` adds the line on which both are equal, as in the paper's Figure 3.
@@ -141,7 +142,7 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
     return alt.layer(*layers).properties(width="container", height=320, title=title)
 
 
-def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
+def excess_chart(scored: Sequence[tuple[str, Card]]) -> alt.LayerChart:
     """Return what the clusters of every (name, card) give away beyond chance, with its interval, most first.
 
     Sets are ranked by the label information of their clusters, which does not depend on the number of clusters or
@@ -195,7 +196,7 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
     )
 
 
-def _row_name(row: Mapping[str, Any]) -> str:
+def _row_name(row: Summary) -> str:
     condition = row.get("condition")
     return display_text(row["name"], 40) + (", premise" if condition == "premise" else "")
 
@@ -219,7 +220,7 @@ _PLACES: Mapping[str, tuple[dict[str, Any], Callable[[float], tuple[float, float
 }
 
 
-def _written(rows: Sequence[Mapping[str, Any]], x: Any, y: Any, fields: tuple[str, str]) -> list[Any]:
+def _written(rows: Sequence[Summary], x: alt.X, y: alt.Y, fields: tuple[str, str]) -> list[alt.Chart]:
     """Return the names beside their points, each where it hides neither a name nor a point."""
     layers = []
     placed = _placed(rows, fields)
@@ -232,7 +233,7 @@ def _written(rows: Sequence[Mapping[str, Any]], x: Any, y: Any, fields: tuple[st
     return layers
 
 
-def _placed(rows: Sequence[Mapping[str, Any]], fields: tuple[str, str]) -> list[dict[str, Any]]:
+def _placed(rows: Sequence[Summary], fields: tuple[str, str]) -> list[dict[str, Any]]:
     if not rows:
         return []
     places = [
@@ -258,7 +259,7 @@ def _placed(rows: Sequence[Mapping[str, Any]], fields: tuple[str, str]) -> list[
     return placed
 
 
-def _span(rows: Sequence[Mapping[str, Any]], field: str) -> float:
+def _span(rows: Sequence[Summary], field: str) -> float:
     values = [float(row[field]) for row in rows]
     return max(max(values) - min(values), 1e-9)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import log
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
+from cuecard.analysis import Summary
 from cuecard.audits.cues.view import saying_something_new
 from cuecard.report.charts.drawing import (
     SILENT,
@@ -90,7 +90,7 @@ def _ends(cues: pl.DataFrame) -> tuple[float, float]:
     return (float(counts.min()), float(counts.max())) if len(counts) else (1.0, 10.0)
 
 
-def _curves(chart: CueMap, x: alt.X, look: Mapping[str, Any]) -> list[alt.Chart]:
+def _curves(chart: CueMap, x: alt.X, look: Summary) -> list[alt.Chart]:
     """Return the chance of every label as a dashed line, and the share at which significance begins."""
     if chart.frame.is_empty():
         return []

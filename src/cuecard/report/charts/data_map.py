@@ -23,7 +23,7 @@ REGIONS = (
 )
 
 
-def data_map(dynamics: pl.DataFrame, *, of: str = "") -> Any:
+def data_map(dynamics: pl.DataFrame, *, of: str = "") -> alt.HConcatChart:
     """Return confidence against variability, coloured by correctness, beside how many examples lie where.
 
     `dynamics` has the columns confidence, variability and correctness, and may have example_id, label, premise and
@@ -72,7 +72,7 @@ def data_map(dynamics: pl.DataFrame, *, of: str = "") -> Any:
     )
 
 
-def _regions(widest: float) -> list[Any]:
+def _regions(widest: float) -> list[alt.Chart]:
     """Return the names of the regions, each over a halo that keeps it readable on top of points."""
     layers = []
     for name, variability, confidence, side in REGIONS:
@@ -84,7 +84,7 @@ def _regions(widest: float) -> list[Any]:
     return layers
 
 
-def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> Any:
+def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> alt.Chart:
     """Return the number of examples by confidence, of all of them and not only those drawn."""
     binned = (
         dynamics.select(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import altair as alt
@@ -11,6 +11,7 @@ import polars as pl
 from altair.typing import ChartType
 from altair.utils.schemapi import debug_mode
 
+from cuecard.analysis import Summary
 from cuecard.report.palette import LIGHT, vega_config
 from cuecard.view import Axis, Chart
 from cuecard.wording import display_text
@@ -40,19 +41,19 @@ Value = str | int | float | bool | None
 Channel = TypeVar("Channel", alt.X, alt.Y)
 
 
-def inline(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
+def inline(rows: Iterable[Summary]) -> alt.InlineData:
     """Return rows as data inside the chart: names cut, numbers that JSON does not know as missing."""
     # A tuple: Altair copies lists, row by row, at every step of building a chart.
     return alt.InlineData(values=tuple({key: _json(value) for key, value in row.items()} for row in rows))
 
 
-def _json(value: Any) -> Value:
+def _json(value: object) -> Value:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (int, str)) else str(value)
 
 
-def shown(value: Any) -> Value:
+def shown(value: object) -> Value:
     """Return a value to plot: a text is a name."""
     return display_text(value, NAME) if isinstance(value, str) else _json(value)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import polars as pl
+from altair.typing import ChartType
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
@@ -65,7 +65,7 @@ p {{ max-width: 44rem; }}
 """
 
 
-def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: str = "") -> Path:
+def write_chart(chart: ChartType, path: str | Path, *, title: str = "Charts", note: str = "") -> Path:
     """Write a chart with its colours, whole or not at all, and return its path; a page has the note below it."""
     path = check_chart_path(path)
     if path.suffix == ".html":
@@ -76,7 +76,7 @@ def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: st
     return path
 
 
-def chart_page(chart: Any, title: str, note: str = "") -> str:
+def chart_page(chart: ChartType, title: str, note: str = "") -> str:
     """Return a page with one chart that fetches nothing and that no text of a dataset can break out of."""
     scripts = [resource(CHART_LIBRARY), _START]
     return _PAGE.format(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
 
 from cuecard._processes import PYTHON
+from cuecard.analysis import Summary
 from cuecard.errors import InputError, MissingExtraError
 
 #: Seconds after which the engine is stuck.
@@ -28,7 +27,7 @@ def check_engine(suffix: str) -> None:
         raise MissingExtraError("vl-convert-python", "images", f"A chart as {suffix}")
 
 
-def picture(chart: Mapping[str, Any], kind: str) -> bytes:
+def picture(chart: Summary, kind: str) -> bytes:
     """Return a chart, from its specification, as "png" or "svg"."""
     return _run(_PICTURE, json.dumps({"chart": chart, "format": kind}).encode())
 

@@ -7,14 +7,13 @@ import hashlib
 import json
 import re
 from importlib.resources import files
-from typing import Any
 
 #: Vega, Vega-Lite and Vega-Embed as one script, written by `scripts/bundle_charts.py`.
 CHART_LIBRARY = "vega.js"
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def script_json(value: Any) -> str:
+def script_json(value: object) -> str:
     """Return JSON that is safe inside a script element, whatever the texts in it say."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&\u2028\u2029]", lambda m: _UNSAFE[m[0]], text)

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from cuecard import wording
+from cuecard.analysis import Summary
 from cuecard.report.html.inlined import CHART_LIBRARY, resource, script_json, security_policy
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.sections import SectionView, TableView
@@ -36,7 +37,7 @@ def fitted_views(views: Sequence[SectionView], budget: int = TABLE_BYTES) -> lis
     return [replace(view, tables=[next(short) for _ in view.tables]) for view in views]
 
 
-def fitted_charts(charts: Mapping[str, dict[str, Any]], budget: int = CHART_BYTES) -> dict[str, Any]:
+def fitted_charts(charts: Mapping[str, JsonObject], budget: int = CHART_BYTES) -> JsonObject:
     """Return the specifications, those that are too large drawn from part of their rows; each of them says so."""
     sizes = [len(json.dumps(chart, ensure_ascii=False).encode()) for chart in charts.values()]
     shares = shared_out(sizes, budget)
@@ -74,7 +75,7 @@ def _as_many(sizes: Sequence[int], budget: int) -> int:
     return len(sizes)
 
 
-def _row_bytes(table: TableView, row: Sequence[Any]) -> int:
+def _row_bytes(table: TableView, row: Sequence[object]) -> int:
     return sum(
         len(column.write(value).encode())
         + (_NUMBER if column.numeric else _LABEL if column.kind == "label" else _TEXT)
@@ -82,7 +83,7 @@ def _row_bytes(table: TableView, row: Sequence[Any]) -> int:
     )
 
 
-def _thinned(chart: Mapping[str, Any], size: int, share: int) -> dict[str, Any]:
+def _thinned(chart: Summary, size: int, share: int) -> JsonObject:
     """Return a chart whose longest list of rows keeps evenly chosen ones, as many as fit."""
     datasets = dict(chart.get("datasets", {}))
     longest = max(datasets, key=lambda name: len(json.dumps(datasets[name])), default=None)
@@ -101,6 +102,7 @@ def _thinned(chart: Mapping[str, Any], size: int, share: int) -> dict[str, Any]:
     }
 
 
+JsonObject = dict[str, Any]
 #: Our own scripts, in the order they run: the app has the first two as well.
 PAGE_SCRIPTS = ("tables.js", "charts.js", "report.js")
 
@@ -121,7 +123,7 @@ def sentence(text: object, limit: int = 600) -> Markup:
     return Markup(isolated(str(escape(display_text(text, limit))), "<bdi>", "</bdi>"))
 
 
-def inlined_parts(charts: Mapping[str, Chart], *, snippets: Sequence[str] = ()) -> dict[str, Any]:
+def inlined_parts(charts: Mapping[str, Chart], *, snippets: Sequence[str] = ()) -> JsonObject:
     """Return the styles, the scripts, their policy and the data of a page, as its template takes them.
 
     Args:
@@ -145,7 +147,7 @@ def inlined_parts(charts: Mapping[str, Chart], *, snippets: Sequence[str] = ()) 
     }
 
 
-def _drawn(charts: Mapping[str, Chart]) -> tuple[dict[str, Any], list[str]]:
+def _drawn(charts: Mapping[str, Chart]) -> tuple[JsonObject, list[str]]:
     """Return the specification of every chart, and the chart library if there is any chart."""
     if not charts:
         return {}, []

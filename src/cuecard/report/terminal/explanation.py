@@ -6,7 +6,6 @@ import io
 import json
 import math
 from dataclasses import asdict
-from typing import Any
 
 import polars as pl
 from rich import box
@@ -53,7 +52,7 @@ def explanation_html(explanation: Explanation) -> str:
     return console.export_html(inline_styles=True, code_format='<pre dir="auto">{code}</pre>')
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 from rich import box
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
+from cuecard.analysis import Summary
 from cuecard.data import Preset
 from cuecard.remedies.correction import cost_sentence
 from cuecard.remedies.stress_sets import StressSet
@@ -21,7 +21,7 @@ from cuecard.stats import format_p
 from cuecard.wording import display_text, listed, plural
 
 
-def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
+def render_correction(metrics: Summary, console: Console) -> None:
     """Print both sets of predictions beside each other, and the cost in a sentence."""
     title = f"{display_text(metrics['model'], 60)} corrected for {plural(metrics['cues'], 'cue')}"
     console.print(Text(f"{title}, method {metrics['method']}", style="bold"))
@@ -48,7 +48,7 @@ def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
     return table
 
 
-def tuning_note(metrics: Mapping[str, Any]) -> str:
+def tuning_note(metrics: Summary) -> str:
     """Return the strength, what it was chosen on, and whether the aim was reached there."""
     strengths = [" and ".join(f"{value:g}" for value in one) for one in metrics["strengths"]]
     kind = " over all examples and within labels" if len(metrics["strengths"][0]) == 2 else ""
@@ -77,7 +77,7 @@ def tuning_note(metrics: Mapping[str, Any]) -> str:
 MOST_LABELS = 10
 
 
-def render_training(metrics: Mapping[str, Any], console: Console) -> None:
+def render_training(metrics: Summary, console: Console) -> None:
     """Print what was trained and how good it is on every split."""
     reads = {"full": "the full input"}.get(metrics["condition"], f"the {metrics['condition']} only")
     console.print(
@@ -109,7 +109,7 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
         console.print(gap_table({"test": metrics["gap"]}))
 
 
-def best_epoch_note(metrics: Mapping[str, Any]) -> str:
+def best_epoch_note(metrics: Summary) -> str:
     """Return after which epoch the model was best, and whether more of them may help; empty if not recorded."""
     epochs = metrics.get("epochs") or []
     judged = [epoch for epoch in epochs if epoch["validation_accuracy"] is not None]
@@ -127,7 +127,7 @@ def best_epoch_note(metrics: Mapping[str, Any]) -> str:
     return f"Best on {where} after epoch {best['number']} of {len(epochs)} (accuracy {right}); this model is kept."
 
 
-def chosen_rate(metrics: Mapping[str, Any]) -> str:
+def chosen_rate(metrics: Summary) -> str:
     """Return which learning rate was chosen where none was given, otherwise nothing."""
     epochs = metrics.get("epochs") or []
     if metrics.get("parameters", {}).get("learning_rate") != 0 or not epochs:
@@ -137,7 +137,7 @@ def chosen_rate(metrics: Mapping[str, Any]) -> str:
     )
 
 
-def one_answer(split: str, part: Mapping[str, Any]) -> str:
+def one_answer(split: str, part: Summary) -> str:
     """Return that a model gives all examples the same answer, if it does."""
     predicted = [name for name, line in part["labels"].items() if line["predicted"]]
     if len(predicted) != 1 or sum(line["examples"] > 0 for line in part["labels"].values()) < 2:
@@ -148,7 +148,7 @@ def one_answer(split: str, part: Mapping[str, Any]) -> str:
     )
 
 
-def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
+def _splits(splits: Mapping[str, Summary]) -> Table:
     table = _headed("Split", "Examples", "Accuracy", "95 % CI", "Chance", "Log loss", "Calib. error")
     for name, part in splits.items():
         table.add_row(
@@ -163,7 +163,7 @@ def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def _answers(split: str, part: Mapping[str, Any]) -> Table:
+def _answers(split: str, part: Summary) -> Table:
     table = _headed(f"Label ({split})", "Examples", "Recall", "95 % CI", "Predicted", "Precision")
     for name, line in list(part["labels"].items())[:MOST_LABELS]:
         table.add_row(
