@@ -139,7 +139,7 @@ def draw_pairs(chart: Pairs) -> alt.LayerChart:
         shape=alt.Shape(
             "version:N", scale=alt.Scale(domain=names, range=[SHAPES[3], SHAPES[0]]), legend=legend
         ),
-        tooltip=tooltip_of(chart),
+        tooltip=[alt.Tooltip(f"{name} said:N", title=column.title) for name, column in chart.hints.items()],
     )
     if chart.ranked:
         place = alt.X(

@@ -13,7 +13,7 @@ from altair.utils.schemapi import debug_mode
 
 from cuecard.analysis import Summary
 from cuecard.report.palette import LIGHT, vega_config
-from cuecard.view import Axis, Chart
+from cuecard.view import Axis, Chart, Kind
 from cuecard.wording import display_text
 
 #: A constant expression: dataset texts never become part of one.
@@ -24,6 +24,10 @@ _LABELS = {
     "points": "format(100 * datum.value, '~f')",
     "log10_p": "datum.value == 0 ? '1' : '1e-' + datum.value",
 }
+#: How a number that is drawn is written in a tooltip; names are as they are.
+_FORMATS: dict[Kind, str] = {
+    "text": "", "label": "", "count": ",", "percent": ".1%", "fine_percent": ".2%", "decimal": ".2f", "fine": ".3f"
+}  # fmt: skip
 #: Names in a chart are cut after this many characters.
 NAME = 60
 MOST_IN_LEGEND = 24
@@ -54,25 +58,42 @@ def _json(value: object) -> Value:
 
 
 def shown(value: object) -> Value:
-    """Return a value to plot: a text is a name."""
-    return display_text(value, NAME) if isinstance(value, str) else _json(value)
+    """Return a value to plot: a text is a name, a number has six digits, which is finer than any screen."""
+    if isinstance(value, str):
+        return display_text(value, NAME)
+    return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else _json(value)
 
 
 def rows_of(chart: Chart, *columns: str, frame: pl.DataFrame | None = None) -> alt.InlineData:
-    """Return the rows of a chart: columns to plot as they are, those of its tooltip as people read them."""
-    plotted = [column for column in dict.fromkeys(columns) if column]
+    """Return the rows of a chart: columns to plot as they are, others of its tooltip as people read them."""
+    plotted = [column for column in dict.fromkeys((*columns, *_plotted(chart))) if column]
     rows = (chart.frame if frame is None else frame).iter_rows(named=True)
-    said = {_said(name): (name, column) for name, column in chart.hints.items()}
+    others = {
+        _said(name): (name, column) for name, column in chart.hints.items() if name not in _plotted(chart)
+    }
     return inline(
         {name: shown(row[name]) for name in plotted}
-        | {key: column.write(row[name]) for key, (name, column) in said.items()}
+        | {key: column.write(row[name]) for key, (name, column) in others.items()}
         for row in rows
     )
 
 
 def tooltip_of(chart: Chart) -> list[alt.Tooltip]:
-    """Return what hovering over a mark shows."""
-    return [alt.Tooltip(f"{_said(name)}:N", title=column.title) for name, column in chart.hints.items()]
+    """Return what hovering over a mark shows: what is plotted from its own column, which the rows have once."""
+    tips = []
+    for name, column in chart.hints.items():
+        if name not in _plotted(chart):
+            tips.append(alt.Tooltip(f"{_said(name)}:N", title=column.title))
+        elif pattern := _FORMATS[column.kind]:
+            tips.append(alt.Tooltip(f"{name}:Q", title=column.title, format=pattern))
+        else:
+            tips.append(alt.Tooltip(f"{name}:N", title=column.title))
+    return tips
+
+
+def _plotted(chart: Chart) -> list[str]:
+    """Return the columns of the tooltip that are drawn, too, and that need no words of ours."""
+    return [name for name, column in chart.hints.items() if name in chart.drawn and column.kind in _FORMATS]
 
 
 def _said(column: str) -> str:
