@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -116,20 +116,6 @@ def equivalent(page: str, command: str, folder: Path, root: Path, *, feature: st
         return shown_command("probe", [*reading.arguments(), "--predictions", "FILE"], root)
     train_only = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
     return shown_command("debias", [*train_only, "--out", "weighted.parquet"], root)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a page asks to be run: a verb, the dataset, and further options."""
-
-    verb: str
-    reading: Reading
-    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def arguments(self) -> list[str]:
-        """Return the arguments after the verb."""
-        extra = [part for name, values in self.options.items() for value in values for part in (name, value)]
-        return [*self.reading.arguments(), *extra]
 
 
 _LOADING = Lock()

@@ -167,8 +167,6 @@ class State:
         with self._open() as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.executescript(_SCHEMA)
-            if "fingerprint" not in {row["name"] for row in db.execute("PRAGMA table_info(jobs)")}:
-                db.execute("ALTER TABLE jobs ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''")
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
