@@ -154,8 +154,13 @@ def _merged(parts: list[EncodedPart]) -> EncodedPart:
     ids = np.empty(id_bounds[-1], dtype=np.int32)
 
     def renumber(part: int) -> None:
-        own_numbers = numbers[type_bounds[part] : type_bounds[part + 1]]
-        np.take(own_numbers, parts[part][0], out=ids[id_bounds[part] : id_bounds[part + 1]], mode="clip")
+        place = ids[id_bounds[part] : id_bounds[part + 1]]
+        if part == 0:  # its types are the first ones
+            place[:] = parts[0][0]
+        else:
+            np.take(
+                numbers[type_bounds[part] : type_bounds[part + 1]], parts[part][0], out=place, mode="clip"
+            )
 
     on_threads(renumber, len(parts))
     return ids, np.concatenate([part[1] for part in parts]), arena, starts
