@@ -49,7 +49,9 @@ licences: $(DEV)
 	$(BIN)/python scripts/list_licences.py
 
 bench: $(DEV)
+	$(BIN)/python -m benchmarks short
 	$(BIN)/python -m benchmarks
+	$(BIN)/python scripts/write_performance.py
 
 calibration: $(DEV)
 	$(BIN)/python -m benchmarks.calibration

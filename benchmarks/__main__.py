@@ -6,7 +6,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NOT_A_BENCHMARK = {"__init__", "__main__", "measure"}
+from benchmarks.measure import RESULTS, recorded, table
+
+#: Runs by itself.
+SHORT = "short"
+NOT_A_BENCHMARK = {"__init__", "__main__", "demo_shapes", "measure"}
 
 
 def names() -> list[str]:
@@ -21,9 +25,13 @@ def main(argv: list[str]) -> None:
     unknown = sorted(set(argv) - set(names()))
     if unknown:
         sys.exit(f"Unknown benchmark {', '.join(unknown)}; known: {', '.join(names())}")
-    for name in argv or names():
+    if not argv:  # one table is of one run
+        (RESULTS / "ratios.json").unlink(missing_ok=True)
+    for name in argv or [name for name in names() if name != SHORT]:
         print(f"== {name}", flush=True)
         import_module(f"benchmarks.{name}").main([])
+    if ratios := recorded():
+        print("\n== ratios, one run\n" + "\n".join(table(ratios)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.measure import seconds, write_json
+from benchmarks.measure import Ratio, Seconds, record, seconds, write_json
 
 POINTS, DIMENSIONS, K, PERMUTATIONS, RESTARTS = 10_000, 384, 50, 200, 10
 
@@ -152,6 +152,10 @@ def main(argv: list[str]) -> None:
             draw(rows, arguments.chart)
         return
     figures = speed()
+    ours, theirs = (
+        Seconds(figures[f"{name}_seconds"], figures[f"{name}_seconds"]) for name in ("ours", "kmeans")
+    )
+    record(Ratio("the calibrated score of 10,000 vectors", "`KMeans(50, n_init=10)`", ours, theirs, 2.0))
     print(f"scikit-learn KMeans, {POINTS:,} × {DIMENSIONS}, k = {K}: {figures['kmeans_seconds']:.2f} s")
     print(
         f"ours with PCA, 4 scores × {PERMUTATIONS} permutations and intervals: {figures['ours_seconds']:.2f} s, "

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 RESULTS = Path(__file__).parent / "results"
@@ -54,6 +55,78 @@ def snli_or_generated() -> tuple[pl.DataFrame, pl.DataFrame]:
     from cuecard.data.demo import demo_corpus
 
     return demo_corpus(PAIRS, seed=0), demo_corpus(10_000, seed=1)
+
+
+def halves(rows: int, *, distinct: bool = True, seed: int = 0) -> pl.DataFrame:
+    """Return pairs that are shaped like SNLI's and have its cues: there is something to find.
+
+    Distinct ones join the first half of a hypothesis to the second half of another one, premises likewise, and have the
+    label of the first; others are pairs of SNLI, drawn with replacement.
+    """
+    train, _ = snli_or_generated()
+    rng = np.random.default_rng(seed)
+    first, second = (rng.integers(0, train.height, rows) for _ in range(2))
+    if not distinct:
+        return train[first]
+    joined = {}
+    for name in ("premise", "hypothesis"):
+        words = train[name].str.split(" ")
+        half = (words.list.len() + 1) // 2
+        frame = pl.DataFrame({"words": words, "half": half})
+        begins = frame.select(pl.col("words").list.head("half").list.join(" ")).to_series()
+        ends = frame.select(pl.col("words").list.slice("half").list.join(" ")).to_series()
+        joined[name] = begins[first] + " " + ends[second]
+    return pl.DataFrame(joined).with_columns(label=train["label"].cast(pl.String)[first])
+
+
+class Ratio(NamedTuple):
+    """A row of the table of `make bench`: what is timed, beside what, and what is promised of clock time.
+
+    `goal` is the most that ours may take of the other's time; 1 / 1.5 says "1.5 times as fast".
+    """
+
+    name: str
+    beside: str
+    ours: Seconds
+    theirs: Seconds
+    goal: float | None = None
+
+    @property
+    def clock(self) -> float:
+        """Our share of their time on the clock."""
+        return self.ours.clock / self.theirs.clock
+
+    @property
+    def processor(self) -> float:
+        """Our share of their processor time."""
+        return self.ours.processor / self.theirs.processor
+
+
+def record(*ratios: Ratio) -> None:
+    """Add rows to the table of this run, in place of earlier ones of their names."""
+    rows = [ratio for ratio in recorded() if ratio.name not in {new.name for new in ratios}]
+    write_json("ratios", {"rows": [[*row[:2], *map(list, row[2:4]), row.goal] for row in (*rows, *ratios)]})
+
+
+def recorded() -> list[Ratio]:
+    """Return the rows of the table that are there."""
+    path = RESULTS / "ratios.json"
+    if not path.exists():
+        return []
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return [Ratio(name, beside, Seconds(*o), Seconds(*t), goal) for name, beside, o, t, goal in rows]
+
+
+def table(ratios: Sequence[Ratio]) -> list[str]:
+    """Return rows of a Markdown table: times on the clock, both ratios, and the goal."""
+    lines = ["| what | beside | time | ratio | of CPU time | goal |", "|---|---|---:|---:|---:|---:|"]
+    for row in ratios:
+        times = f"{row.ours.clock:.2f} s / {row.theirs.clock:.2f} s"
+        goal = "" if row.goal is None else f"at most {row.goal:.2f}"
+        lines.append(
+            f"| {row.name} | {row.beside} | {times} | {row.clock:.2f} | {row.processor:.2f} | {goal} |"
+        )
+    return lines
 
 
 def in_fresh_process(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
