@@ -84,8 +84,8 @@ def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:
         detail = ""
         if measure.chance is not None and measure.unit != "points":
             detail = f"chance {write(measure.chance)}"
-        elif measure.low is not None and measure.high is not None:
-            detail = f"95 % CI {write(measure.low)} to {write(measure.high)}"
+        elif interval := wording.interval_in_unit(measure.low, measure.high, measure.unit):
+            detail = f"95 % CI {interval}"
     return KeyFigure(display_text(measure.label or measure.name, 60), write(measure.value), detail)
 
 

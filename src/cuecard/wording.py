@@ -150,6 +150,15 @@ def in_unit(value: float | None, unit: str) -> str:
     return count(value) if unit == "count" else number(value)
 
 
+def interval_in_unit(low: float | None, high: float | None, unit: str) -> str:
+    """Return an interval in the unit of its measure or finding, or nothing where it has none.
+
+    >>> interval_in_unit(0.6, 0.65, "share"), interval_in_unit(0.6, None, "share")
+    ('60.0\N{NO-BREAK SPACE}% to 65.0\N{NO-BREAK SPACE}%', '')
+    """
+    return "" if low is None or high is None else f"{in_unit(low, unit)} to {in_unit(high, unit)}"
+
+
 def display_text(text: object, limit: int = 600) -> str:
     """Return a text on one line, invisible characters named, cut after `limit` characters."""
     one_line = _SPACE.sub(" ", str(text).encode("utf-8", "replace").decode("utf-8")).strip()

@@ -35,9 +35,7 @@ def number_text(cell: Cell | None) -> str:
 
 def interval_text(cell: Cell | None) -> str:
     """Return the confidence interval of a cell, empty where there is none."""
-    if cell is None or cell.low is None or cell.high is None:
-        return ""
-    return f"{wording.in_unit(cell.low, cell.unit)} to {wording.in_unit(cell.high, cell.unit)}"
+    return "" if cell is None else wording.interval_in_unit(cell.low, cell.high, cell.unit)
 
 
 def source_text(column: BoardColumn, cell: Cell | None) -> str:

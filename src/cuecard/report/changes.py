@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
@@ -16,6 +14,7 @@ from cuecard.analysis import Unit
 from cuecard.card.changes import CueChange
 from cuecard.card.diff import Change, Comparison
 from cuecard.features.cue_names import spoken_cue
+from cuecard.report.terminal.card import headed
 from cuecard.wording import display_text
 
 #: Sign and colour of what became of a cue that did not move beyond noise.
@@ -74,8 +73,8 @@ def verdict_of(comparison: Comparison) -> str:
         return "Not judged: the tasks differ."
     parts = []
     for direction in ("worse", "better"):
-        measures = sum(one.direction == direction for one in comparison.moved)
-        cues = sum(one.direction == direction for one in comparison.cues_moved)
+        measures = sum(move.direction == direction for move in comparison.moved)
+        cues = sum(cue.direction == direction for cue in comparison.cues_moved)
         counted = [wording.plural(measures, "measure")] if measures else []
         counted += [wording.plural(cues, "cue")] if cues else []
         if counted:
@@ -91,30 +90,30 @@ def _tone(comparison: Comparison) -> str:
 
 def _moved_measures(comparison: Comparison, console: Console, top: int) -> None:
     """Print the measures that moved beyond noise, each with the interval of its change."""
-    for one in comparison.moved[:top]:
-        unit: Unit = "points" if one.after.unit in ("share", "points") else one.after.unit
+    for move in comparison.moved[:top]:
+        unit: Unit = "points" if move.after.unit in ("share", "points") else move.after.unit
         low, high = (
-            wording.in_unit(end, unit).replace("-", "−") for end in (one.change.low, one.change.high)
+            wording.in_unit(end, unit).replace("-", "−") for end in (move.change.low, move.change.high)
         )
-        interval = f", 95 % CI {low} to {high}" if one.change.low < one.change.high else ""
-        paired = f", {wording.count(one.change.shared)} shared examples" if one.change.shared else ""
-        sign, style = _SIGNS[one.direction]
+        interval = f", 95 % CI {low} to {high}" if move.change.low < move.change.high else ""
+        paired = f", {wording.count(move.change.shared)} shared examples" if move.change.shared else ""
+        sign, style = _SIGNS[move.direction]
         console.print(
             Text.assemble(
-                (f"{sign} {one.direction}  ", style),
-                (display_text(one.after.label or one.after.name, 80), "bold"),
-                f" {wording.in_unit(one.before.value, one.after.unit)} → "
-                f"{wording.in_unit(one.after.value, one.after.unit)} (change "
-                f"{wording.in_unit(one.change.difference, unit).replace('-', '−')}{interval}{paired})",
+                (f"{sign} {move.direction}  ", style),
+                (display_text(move.after.label or move.after.name, 80), "bold"),
+                f" {wording.in_unit(move.before.value, move.after.unit)} → "
+                f"{wording.in_unit(move.after.value, move.after.unit)} (change "
+                f"{wording.in_unit(move.change.difference, unit).replace('-', '−')}{interval}{paired})",
             )
         )
 
 
 def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
     """Print the cues that moved beyond noise."""
-    for one in comparison.cues_moved[:top]:
-        sign, style = _SIGNS[one.direction]
-        console.print(_line(one, f"{sign} {one.direction}  ", style, one.label))
+    for cue in comparison.cues_moved[:top]:
+        sign, style = _SIGNS[cue.direction]
+        console.print(_line(cue, f"{sign} {cue.direction}  ", style, cue.label))
     if len(comparison.cues_moved) > top:
         more = len(comparison.cues_moved) - top
         console.print(Text(f"… and {more:,} more cues (--json shows all)", style="dim"))
@@ -132,7 +131,7 @@ def merged_settings(changes: Sequence[Change]) -> list[Change]:
     for change in changes:
         sections.setdefault(repr((change.what, change.before, change.after)), []).append(change)
     return [
-        replace(same[0], section=", ".join(one.section for one in same)) if len(same) > 1 else same[0]
+        replace(same[0], section=", ".join(change.section for change in same)) if len(same) > 1 else same[0]
         for same in sections.values()
     ]
 
@@ -140,9 +139,7 @@ def merged_settings(changes: Sequence[Change]) -> list[Change]:
 def _changes(title: str, changes: Sequence[Change], console: Console, top: int) -> None:
     if not changes:
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", title=title, title_justify="left")
-    for heading in ("", "Before", "After", "Change"):
-        table.add_column(heading, justify="left" if not heading else "right", overflow="fold")
+    table = headed("", "Before", "After", "Change", title=title, title_justify="left")
     for change in changes[:top]:
         moved = change_text(change)
         plain = change.section == "dataset" or title == "Measures"

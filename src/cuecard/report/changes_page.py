@@ -76,15 +76,15 @@ def _figures(comparison: Comparison) -> list[KeyFigure]:
     """Return how many measures and cues got worse and better, beside how many could."""
     figures = []
     for direction in ("worse", "better"):
-        measures = sum(one.direction == direction for one in comparison.moved)
+        measures = sum(move.direction == direction for move in comparison.moved)
         figures.append(
             KeyFigure(
                 f"measures {direction}", wording.count(measures), f"of {len(comparison.judged):,} compared"
             )
         )
-        cues = sum(one.direction == direction for one in comparison.cues_moved)
+        cues = sum(cue.direction == direction for cue in comparison.cues_moved)
         figures.append(KeyFigure(f"cues {direction}", wording.count(cues)))
-    shared = max((one.change.shared for one in comparison.judged), default=0)
+    shared = max((move.change.shared for move in comparison.judged), default=0)
     if shared:
         figures.append(KeyFigure("shared examples", wording.count(shared), "compared one by one"))
     return figures
@@ -92,7 +92,7 @@ def _figures(comparison: Comparison) -> list[KeyFigure]:
 
 def _measures(comparison: Comparison) -> SectionView | None:
     judged = comparison.judged
-    judged_names = {one.after.name for one in judged}
+    judged_names = {move.after.name for move in judged}
     others = [change for change in comparison.measures if change.measure not in judged_names]
     if not judged and not others:
         return None
@@ -102,7 +102,7 @@ def _measures(comparison: Comparison) -> SectionView | None:
         if judged
         else ["No measure of both cards has a direction in which it gets worse."]
     )
-    drawable = [one for one in judged if one.after.unit in ("share", "points")][:MOST_DRAWN]
+    drawable = [move for move in judged if move.after.unit in ("share", "points")][:MOST_DRAWN]
     charts = []
     if drawable:
         more = len(judged) - len(drawable)
@@ -129,13 +129,13 @@ def _changes(judged: Sequence[Movement], caption: str) -> Chart:
     """Return a dot with its interval for the change of every measure, in points."""
     rows = [
         {
-            "name": one.after.label or one.after.name,
-            "verdict": one.direction,
-            "change": one.change.difference,
-            "low": one.change.low,
-            "high": one.change.high,
+            "name": move.after.label or move.after.name,
+            "verdict": move.direction,
+            "change": move.change.difference,
+            "low": move.change.low,
+            "high": move.change.high,
         }
-        for one in judged
+        for move in judged
     ]
     return Intervals(
         title="Changes with 95 % CIs",
@@ -187,17 +187,17 @@ def _judged_table(judged: Sequence[Movement]) -> TableView:
         Column("Worse if", hint="the direction in which the measure gets worse"),
     ]  # fmt: skip
     rows = []
-    for one in judged:
-        unit: Unit = "points" if one.after.unit in ("share", "points") else one.after.unit
-        ends = [one.change.difference, one.change.low, one.change.high]
+    for move in judged:
+        unit: Unit = "points" if move.after.unit in ("share", "points") else move.after.unit
+        ends = [move.change.difference, move.change.low, move.change.high]
         rows.append(
             [
-                one.after.label or one.after.name,
-                one.direction,
-                value_text(one.before.value, one.before.unit),
-                value_text(one.after.value, one.after.unit),
+                move.after.label or move.after.name,
+                move.direction,
+                value_text(move.before.value, move.before.unit),
+                value_text(move.after.value, move.after.unit),
                 *(value_text(end, unit) for end in ends),
-                one.after.worse,
+                move.after.worse,
             ]
         )
     return TableView("Every measure that can get worse", columns, rows, len(rows), searchable=True)
@@ -223,7 +223,7 @@ def _cues(comparison: Comparison) -> SectionView | None:
     if not comparison.cues:
         return None
     moved = comparison.cues_moved
-    worse = sum(one.direction == "worse" for one in moved)
+    worse = sum(cue.direction == "worse" for cue in moved)
     lead = [
         f"{wording.plural(worse, 'cue')} got worse and {len(moved) - worse} got better beyond noise."
         if moved
@@ -276,8 +276,8 @@ def _settings(comparison: Comparison) -> SectionView | None:
 
 def comparison_html(comparisons: Sequence[Comparison]) -> str:
     """Return the page of one or more comparisons: each with its verdict first, then what changed."""
-    chapters = [comparison_chapter(one, i) for i, one in enumerate(comparisons, start=1)]
-    names = [comparisons[0].before, *(one.after for one in comparisons)]
+    chapters = [comparison_chapter(comparison, i) for i, comparison in enumerate(comparisons, start=1)]
+    names = [comparisons[0].before, *(comparison.after for comparison in comparisons)]
     return chapters_html(chapters, " → ".join(names), "cuecard compare --json")
 
 

@@ -78,8 +78,7 @@ def measured(ruling: Ruling) -> str:
         return value
     if ruling.findings or measure.unit == "count":
         return f"{value}, possibly {wording.count(measure.high)}"
-    low, high = (wording.in_unit(end, measure.unit) for end in (measure.low, measure.high))
-    return f"{value} (95 % CI {low} to {high})"
+    return f"{value} (95 % CI {wording.interval_in_unit(measure.low, measure.high, measure.unit)})"
 
 
 def limits(ruling: Ruling) -> str:

@@ -209,10 +209,10 @@ def limitations(card: Card) -> list[str]:
 
 def caveats(card: Card) -> str:
     """Return how to read the numbers of a card: what its analyses declare, and what holds of every audit."""
-    own = [
+    said = [
         section.caveat for section in card.sections.values() if section.status == "done" and section.caveat
     ]
-    return " ".join([*dict.fromkeys(display_text(text, 600) for text in own), NO_PROOF])
+    return " ".join([*dict.fromkeys(display_text(text, 600) for text in said), NO_PROOF])
 
 
 def statement(finding: Finding) -> str:
@@ -243,7 +243,7 @@ def issue_markdown(card: Card, finding_id: str | None = None) -> str:
             (
                 escape(measure.label or measure.name),
                 wording.in_unit(measure.value, measure.unit),
-                _interval(measure),
+                wording.interval_in_unit(measure.low, measure.high, measure.unit) or wording.MISSING,
                 wording.in_unit(measure.chance, measure.unit),
                 wording.count(measure.n),
             )
@@ -281,17 +281,13 @@ def _measures(card: Card, finding: Finding) -> list[Measure]:
         return measure.name.startswith(f"{measure.section}.{key}.")
 
     def is_control(measure: Measure) -> bool:
-        own = measure.section == finding.section
-        return own and measure.worse == "neither" and measure.name.endswith(".accuracy")
+        return (
+            measure.section == finding.section
+            and measure.worse == "neither"
+            and measure.name.endswith(".accuracy")
+        )
 
     return [measure for measure in card.all_measures() if of_shortcut(measure) or is_control(measure)]
-
-
-def _interval(measure: Measure) -> str:
-    if measure.low is None or measure.high is None:
-        return wording.MISSING
-    low, high = (wording.in_unit(end, measure.unit) for end in (measure.low, measure.high))
-    return f"{low} to {high}"
 
 
 _SECTION = ("<!-- cuecard:start -->", "<!-- cuecard:end -->")

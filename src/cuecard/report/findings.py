@@ -42,13 +42,11 @@ def ordered_findings(card: Card) -> list[Finding]:
 
 def measured(finding: Finding) -> str:
     """Return the number of a finding with its interval; what a learner reached is "at least" that much."""
-    write = wording.in_unit
-    said = write(finding.value, finding.unit)
+    said = wording.in_unit(finding.value, finding.unit)
     if finding.section in _LEARNED and finding.unit == "share" and finding.value is not None:
         said = f"at least {said}"
-    if finding.low is not None and finding.high is not None:
-        said += f", 95 % CI {write(finding.low, finding.unit)} to {write(finding.high, finding.unit)}"
-    return said
+    interval = wording.interval_in_unit(finding.low, finding.high, finding.unit)
+    return f"{said}, 95 % CI {interval}" if interval else said
 
 
 def worst_severity(card: Card, section: str) -> str:
@@ -72,15 +70,13 @@ def meter(finding: Finding) -> Meter | None:
     """Return where to draw a finding's rate, or None where its number is none."""
     if not is_rate(finding) or finding.value is None or finding.chance is None:
         return None
-    if (
-        finding.role == "flaw" and finding.chance == 0.0
-    ):  # the share of examples that it concerns has no chance level
+    if finding.role == "flaw" and finding.chance == 0.0:  # the share that it concerns has no chance level
         return None
     spoken = wording.percent(finding.value)
     low = width = None
     if finding.low is not None and finding.high is not None:
         low, width = 100 * finding.low, 100 * (finding.high - finding.low)
-        spoken += f", 95 % CI {wording.percent(finding.low)} to {wording.percent(finding.high)}"
+        spoken += f", {wording.ci(finding.low, finding.high)}"
     spoken += f", chance {wording.percent(finding.chance)}"
     return Meter(100 * finding.value, low, width, 100 * finding.chance, spoken)
 
@@ -98,8 +94,8 @@ def facts(finding: Finding) -> list[tuple[str, str]]:
     if finding.value is not None:
         value = write(finding.value)
         shown.append(("Difference", f"{value} points") if difference else ("Measured", value))
-    if finding.low is not None and finding.high is not None:
-        shown.append(("95 % CI", f"{write(finding.low)} to {write(finding.high)}"))
+    if interval := wording.interval_in_unit(finding.low, finding.high, finding.unit):
+        shown.append(("95 % CI", interval))
     if finding.chance is not None and not (finding.chance == 0.0 and (difference or finding.role == "flaw")):
         shown.append(("Chance", write(finding.chance)))
     if finding.n is not None:

@@ -194,10 +194,8 @@ def _against(finding: Finding) -> str:
 
 
 def _interval(finding: Finding) -> str:
-    if finding.low is None or finding.high is None:
-        return ""
-    low, high = (wording.in_unit(x, finding.unit) for x in (finding.low, finding.high))
-    return f"95 % CI {low} to {high}"
+    interval = wording.interval_in_unit(finding.low, finding.high, finding.unit)
+    return f"95 % CI {interval}" if interval else ""
 
 
 def _first_about(card: Card, about: str) -> str:
@@ -208,9 +206,9 @@ def _with_section(card: Card, section: str) -> str:
     words = shlex.split(card.provenance.command)
     if words[:2] != ["cuecard", "audit"] or section in card.sections:
         return ""
-    kept = [
+    words_of_data = [
         w
         for i, w in enumerate(words[2:])
         if i == 0 or words[i + 1] in OPTIONS_OF_DATA or w in OPTIONS_OF_DATA
     ]
-    return shlex.join(["cuecard", "audit", *kept, "--only", section])
+    return shlex.join(["cuecard", "audit", *words_of_data, "--only", section])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
+from typing import Any
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
@@ -141,6 +142,14 @@ def print_section(card: Card, name: str, console: Console, top: int) -> None:
         console.print(table_of(table, top, console.width))
     for note in view.notes:
         console.print(prose(display_text(note, 1000), console.width, "dim"))
+
+
+def headed(*headings: str, left: int = 1, **options: Any) -> Table:
+    """Return a table with these headings; the first columns hold names, the others numbers."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", **options)
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if i < left else "right", overflow="fold")
+    return table
 
 
 def table_of(view: TableView, top: int, width: int) -> RenderableType:

@@ -8,13 +8,13 @@ import math
 from dataclasses import asdict
 
 import polars as pl
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
 from cuecard.audits.cues.explain import Explanation
+from cuecard.report.terminal.card import headed
 from cuecard.report.texts import highlight
 from cuecard.stats import format_p, state_probability
 from cuecard.wording import display_text, listed
@@ -123,11 +123,7 @@ def _lead(explanation: Explanation) -> Text:
 
 
 def _shares(shares: pl.DataFrame) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("Split", "Label"):
-        table.add_column(column)
-    for column in ("Instances", "Share", "95 % CI", "Chance"):
-        table.add_column(column, justify="right")
+    table = headed("Split", "Label", "Instances", "Share", "95 % CI", "Chance", left=2)
     for row in shares.iter_rows(named=True):
         if row["share"] is None:
             share, interval = "–", "–"

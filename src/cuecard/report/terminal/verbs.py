@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
-from rich import box
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +14,7 @@ from cuecard.analysis import Summary
 from cuecard.data import Preset
 from cuecard.remedies.correction import cost_sentence
 from cuecard.remedies.stress_sets import StressSet
+from cuecard.report.terminal.card import headed
 from cuecard.run.applying import Goal, Plan
 from cuecard.stats import format_p
 from cuecard.wording import display_text, listed, plural
@@ -32,10 +31,8 @@ def render_correction(metrics: Summary, console: Console) -> None:
 
 def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
     """Return the accuracy of predictions, over all and by whether cues have their usual label, and the gap between."""
-    table = Table(
-        "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels",
-        "exact p",
-        box=SIMPLE_HEAD,
+    table = headed(
+        "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels", "exact p"
     )  # fmt: skip
     for name, row in rows.items():
         table.add_row(
@@ -149,7 +146,7 @@ def one_answer(split: str, part: Summary) -> str:
 
 
 def _splits(splits: Mapping[str, Summary]) -> Table:
-    table = _headed("Split", "Examples", "Accuracy", "95 % CI", "Chance", "Log loss", "Calib. error")
+    table = headed("Split", "Examples", "Accuracy", "95 % CI", "Chance", "Log loss", "Calib. error")
     for name, part in splits.items():
         table.add_row(
             name,
@@ -164,7 +161,7 @@ def _splits(splits: Mapping[str, Summary]) -> Table:
 
 
 def _answers(split: str, part: Summary) -> Table:
-    table = _headed(f"Label ({split})", "Examples", "Recall", "95 % CI", "Predicted", "Precision")
+    table = headed(f"Label ({split})", "Examples", "Recall", "95 % CI", "Predicted", "Precision")
     for name, line in list(part["labels"].items())[:MOST_LABELS]:
         table.add_row(
             Text(display_text(name, 30)),
@@ -174,14 +171,6 @@ def _answers(split: str, part: Summary) -> Table:
             wording.count(line["predicted"]),
             wording.percent(line["precision"]),
         )
-    return table
-
-
-def _headed(first: str, *others: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
@@ -200,9 +189,7 @@ def render_plan(plan: Plan, console: Console) -> None:
     what += f" ({share}{_by_split(plan)})"
     how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
     console.print(Text(f"The plan {verb} its goal: {what}{how}.", style="bold"))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    for heading in ("", "Limit", "Before", "Predicted", "Verified"):
-        table.add_column(heading, justify="left" if not heading else "right")
+    table = headed("", "Limit", "Before", "Predicted", "Verified")
     for goal in plan.goals:
         table.add_row(*_row(goal))
     console.print(table)
@@ -235,8 +222,7 @@ def _row(goal: Goal) -> list[str]:
     unit = goal.before.unit
     verified = wording.in_unit(goal.verified.value, unit)
     if goal.verified.low is not None and goal.verified.high is not None and unit != "count":
-        low, high = (wording.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
-        verified += f" ({low} to {high})"
+        verified += f" ({wording.interval_in_unit(goal.verified.low, goal.verified.high, unit)})"
     return [
         display_text(goal.before.label or goal.before.name, 60),
         " and ".join(map(str, goal.rule.limits)),
@@ -267,9 +253,7 @@ def stress_lines(parts: StressSet) -> Iterator[str]:
 
 def preset_list(presets: Sequence[Preset]) -> RenderableType:
     """Return a table of presets with the task and the papers of each."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("Preset", "Task", "What it is", "Studied in"):
-        table.add_column(column)
+    table = headed("Preset", "Task", "What it is", "Studied in", left=4)
     for preset in presets:
         table.add_row(preset.name, preset.task, preset.description, ", ".join(preset.papers))
     hint = Text(
