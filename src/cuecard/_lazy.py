@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used, so that a command loads only what it needs."""
+"""What starts late or apart: names imported when they are first used, and processes of our own."""
 
 from __future__ import annotations
 
@@ -52,3 +52,8 @@ def _imported_for_types(source: str) -> dict[str, tuple[str, str]]:
         if isinstance(statement, ast.ImportFrom) and statement.module
         for alias in statement.names
     }
+
+
+#: The interpreter that runs us, without the current folder among the places of modules: that is where users keep data,
+#: and a file of theirs that is called `polars.py` must not be run.
+PYTHON = (sys.executable, "-P")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from cuecard._version import __version__
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Row, Summary
 from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
@@ -110,7 +110,7 @@ class FrontierExperiment:
         ]
         corrector = FrontierCorrector(parts, tests.listed, tests.next)
         schemes = [Scheme.of(name) for name in self.debias]
-        rows: list[dict[str, Any]] = []
+        rows: list[Summary] = []
         answers: list[Predictions] = []
         for recipe in seedless_recipes(self.models, self.settings):
             for scheme in schemes:
@@ -235,7 +235,7 @@ def summed_up(runs: pl.DataFrame, test_examples: int) -> pl.DataFrame:
     return groups.with_columns(pl.Series("low", low), pl.Series("high", high))
 
 
-def frontier_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def frontier_measures(summary: Row) -> list[Measure]:
     """Return accuracy, gap and p-value of every model and method."""
     n, measures = summary["test_examples"], []
     for row in summary["groups"]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.audits import Cues
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError
@@ -59,11 +59,11 @@ class FrontierTests:
         sets = {name: ListedCues(table, audit).cue_set(data) for name, table in tables.items()}
         return cls(listed, following, sets, _hard(data))
 
-    def row(self, probabilities: Floats) -> dict[str, Any]:
+    def row(self, probabilities: Floats) -> Summary:
         """Return accuracy, the permutation tests of every cue set, and accuracy on the hard subset."""
         examples = self.cue_sets[""].examples
         answers = Predictions("model", probabilities.argmax(axis=1), probabilities)
-        row: dict[str, Any] = {}
+        row: Summary = {}
         for prefix, cues in self.cue_sets.items():
             outcome = scored(answers, cues)
             if not prefix:

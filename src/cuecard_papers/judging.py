@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Measure
+from cuecard.analysis import Measure, Row, Summary
 from cuecard.card.card import Card, value_of
 from cuecard.errors import InputError
 from cuecard.report.sections import section_view
@@ -92,7 +92,7 @@ class Reproduction:
         counted = Counter(result.outcome for result in self.results)
         return {outcome: counted[outcome] for outcome in OUTCOMES}
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Summary:
         """Return everything as JSON holds it."""
         return {**asdict(self), "counts": self.counts}
 
@@ -106,7 +106,7 @@ class Unavailable:
 
 
 #: What a command gave.
-Output = Card | Mapping[str, Any] | Unavailable
+Output = Card | Row | Unavailable
 
 
 def summarised(reproduction: Reproduction) -> str:
@@ -160,9 +160,7 @@ def correlation(paper: Paper, columns: Correlation) -> float | None:
     return float(np.corrcoef(np.array(pairs).T)[0, 1]) if len(pairs) > 2 else None
 
 
-def _reader(
-    item: Item, output: Card | Mapping[str, Any], authors: Path | None
-) -> Callable[[str, str], Reading]:
+def _reader(item: Item, output: Card | Row, authors: Path | None) -> Callable[[str, str], Reading]:
     """Return what reads the number of a key from the output of the item's command."""
 
     def scaled(value: float | None) -> float | None:
@@ -236,7 +234,7 @@ def _shared_words(words: WordList, card: Card, authors: Path | None) -> float | 
     return float(len(set(ours) & set(theirs)))
 
 
-def _is_drawn(chart: str, output: Card | Mapping[str, Any]) -> bool:
+def _is_drawn(chart: str, output: Card | Row) -> bool:
     """Return whether the report of a card has a chart, named `section.chart`, or any of a section: `section.`."""
     section, _, name = chart.partition(".")
     if isinstance(output, Card) and section not in output.sections:
@@ -246,7 +244,7 @@ def _is_drawn(chart: str, output: Card | Mapping[str, Any]) -> bool:
     )
 
 
-def _value(document: Mapping[str, Any], path: str) -> float | None:
+def _value(document: Row, path: str) -> float | None:
     value: Any = document
     for part in path.split("."):
         if isinstance(value, list):

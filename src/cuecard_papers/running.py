@@ -7,11 +7,11 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from cuecard._processes import PYTHON
+from cuecard._lazy import PYTHON
+from cuecard.analysis import Row
 from cuecard.card.files import CARD_FILE, load_card
 from cuecard.errors import InputError
 from cuecard.writing import write_text
@@ -86,7 +86,7 @@ def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[s
         write_text(folder / _SECONDS, f"{_cpu_seconds() - before:.1f}\n")
         write_text(folder / "command.txt", command + "\n")
     if run.json:
-        document: Mapping[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        document: Row = json.loads(kept.read_text(encoding="utf-8"))
         return document
     return load_card(folder)
 

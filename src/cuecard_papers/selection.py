@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Row, Summary
 from cuecard.audits.partial_input.judging import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
@@ -30,7 +29,7 @@ BIASED, DEBIASED = "biased", "debiased"
 
 
 def means_over_seeds(
-    evaluation: pl.DataFrame, across: pl.DataFrame, identical: pl.DataFrame, weights: Mapping[str, Any]
+    evaluation: pl.DataFrame, across: pl.DataFrame, identical: pl.DataFrame, weights: Row
 ) -> pl.DataFrame:
     """Return accuracy without and with weights, on identical pairs and on every other dataset.
 
@@ -45,7 +44,7 @@ def means_over_seeds(
     """
     leakage = weights["leakage_accuracy"]
     plain, weighted = (leakage[when]["accuracy"] for when in ("unweighted", "weighted"))
-    rows: list[dict[str, Any]] = [
+    rows: list[Summary] = [
         {"model": "majority", **evaluation.filter(model="majority").select(*_ACCURACIES).row(0, named=True)},
         {"model": "leakage", **dict(zip(_ACCURACIES, (plain, weighted), strict=True))},
     ]
@@ -160,7 +159,7 @@ class SelectionExperiment:
         [recipe] = seedless_recipes([self.model], self.settings)
         in_test: dict[str, Bools] = {}
         boxes: list[pl.DataFrame] = []
-        elsewhere: list[dict[str, Any]] = []
+        elsewhere: list[Summary] = []
         for seed in range(self.seed, self.seed + self.seeds):
             right = {}
             for training, weights in ((BIASED, None), (DEBIASED, train_weights)):
@@ -235,7 +234,7 @@ class SelectionExperiment:
         return replace(data, table=table, name="identical pairs"), pairs.select("example_id", "frequency")
 
 
-def selection_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def selection_measures(summary: Row) -> list[Measure]:
     """Return every model's accuracy without and with leakage-neutral weights, and what training with them changes."""
     name, measures = "selection", []
     for row in summary["evaluation"]:
@@ -259,7 +258,7 @@ def _check_labels(data: Instances, other: Instances) -> None:
         )
 
 
-def _compared(biased: Any, debiased: Any) -> dict[str, Any]:
+def _compared(biased: Any, debiased: Any) -> Summary:
     comparison = paired_comparison(debiased, biased)
     ends = {BIASED: interval(biased.astype(np.float64)), DEBIASED: interval(debiased.astype(np.float64))}
     return {

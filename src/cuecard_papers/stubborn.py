@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard._version import __version__
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Row, Skip, Summary
 from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
@@ -108,7 +108,7 @@ class StubbornExperiment:
         encoded = LexicalWeights().encode(data.train_and_test)
         cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
         test = PermutationTest(per_label=self.per_label, alpha=self.alpha)
-        rows: list[dict[str, Any]] = []
+        rows: list[Summary] = []
         for recipe in seedless_recipes(self.models, self.settings):
             for name, weights in weight_sets.items():
                 for seed in range(self.seed, self.seed + self.seeds):
@@ -173,7 +173,7 @@ class StubbornExperiment:
         return weight_sets, pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def stubborn_measures(summary: Mapping[str, Any]) -> list[Measure]:
+def stubborn_measures(summary: Row) -> list[Measure]:
     """Return accuracy, difference and p-value of every model under every kind of weights."""
     n, measures = summary["test_examples"], []
     for row in summary["groups"]:
@@ -203,9 +203,7 @@ def summed_up(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _tested(
-    permutation: PermutationTest, data: Instances, predictions: Predictions, cues: CueSet
-) -> dict[str, Any]:
+def _tested(permutation: PermutationTest, data: Instances, predictions: Predictions, cues: CueSet) -> Summary:
     summary = permutation.run(data, [predictions], cues).summary
     test = summary["models"][predictions.model]
     kept = (
@@ -283,7 +281,7 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence
     return findings
 
 
-def _difference(row: dict[str, Any]) -> str:
+def _difference(row: Summary) -> str:
     return (
         f"{100 * row['difference']:+z.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, by the "
         f"paper's formula {_p(row['log10_p_exact'])}, within each label {_p(row['log10_p_within_label'])}; accuracy "

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from cuecard._processes import PYTHON
+from cuecard._lazy import PYTHON
 
 
 def test_a_plug_in_that_prints_when_it_is_imported_does_not_spoil_the_forms(tmp_path: Path) -> None:

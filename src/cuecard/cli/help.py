@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+#: What typer hands to a verb: the call, and an argument or option; its own types are private.
+Context: TypeAlias = Any
+Parameter: TypeAlias = Any
 #: Titles of the panels, in the order in which they stand.
 PANELS = (
     ARGUMENTS := "Arguments",
@@ -42,9 +45,9 @@ WIDEST, NAMES = 100, 30
 class Verbs(TyperGroup):
     """Verbs below a name; options that take no value are shown without the type of one."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
+    def get_params(self, ctx: Context) -> list[Parameter]:
         """Return the options of the name itself."""
-        params: list[Any] = super().get_params(ctx)
+        params: list[Parameter] = super().get_params(ctx)
         for one in params:
             if getattr(one, "is_flag", False):
                 one.display_type_rich = lambda ctx: None
@@ -54,13 +57,13 @@ class Verbs(TyperGroup):
 class Verb(TyperCommand):
     """A verb whose help has a panel per subject, and that says what to type where a file is misplaced."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Context, formatter: object) -> None:
         """Print usage, what the verb does, its arguments and everyday options, and examples."""
         del formatter
         further = _further(self.get_params(ctx))
         self.show_help(ctx, frozenset(further) if len(further) > FEW else frozenset())
 
-    def show_help(self, ctx: Any, left_out: frozenset[Any] = frozenset()) -> None:
+    def show_help(self, ctx: Context, left_out: frozenset[Parameter] = frozenset()) -> None:
         """Print usage, what the verb does, its arguments and options but those left out, and examples."""
         from rich.console import Console
         from rich.padding import Padding
@@ -79,7 +82,7 @@ class Verb(TyperCommand):
                 if line.strip():
                     console.print(Padding(Text(line.strip()), (0, 1, 0, 1 + indent)))
 
-    def _panels(self, ctx: Any, left_out: frozenset[Any]) -> dict[str, list[tuple[str, str]]]:
+    def _panels(self, ctx: Context, left_out: frozenset[Parameter]) -> dict[str, list[tuple[str, str]]]:
         panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -95,7 +98,7 @@ class Verb(TyperCommand):
             panels[EVERYDAY].append((HELP_ALL, f"Show {len(left_out)} more options and exit."))
         return {title: rows for title, rows in panels.items() if rows}
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the arguments; files in the wrong place raise an error that says what to type."""
         verb, typed = _path(ctx), list(args)
         if ctx.resilient_parsing:  # a shell completes the line
@@ -123,7 +126,7 @@ class Verb(TyperCommand):
         return rest
 
 
-def _further(parameters: list[Any]) -> list[Any]:
+def _further(parameters: list[Parameter]) -> list[Parameter]:
     """Return the options of other panels than that of the everyday ones."""
     return [
         parameter
@@ -133,7 +136,7 @@ def _further(parameters: list[Any]) -> list[Any]:
     ]
 
 
-def _path(ctx: Any) -> str:
+def _path(ctx: Context) -> str:
     """Return how a verb is called: "audit", "papers stubborn"."""
     return "" if ctx.parent is None else f"{_path(ctx.parent)} {ctx.info_name}".strip()
 

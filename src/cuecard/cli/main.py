@@ -52,7 +52,7 @@ from cuecard.registry import Registry
 FAILED = 1
 USAGE_OR_INPUT = 2
 INTERRUPTED = 130
-#: Errors of the operating system that a user can mend: no space, no right, no handles. Any other one is a bug.
+#: Errors of the operating system that a user can mend: no space, no right, no handles. Every other one is a bug.
 _OS_ERRORS = {
     errno.ENOSPC,
     errno.EDQUOT,

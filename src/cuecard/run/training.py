@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.analysis import Summary
 from cuecard.audits.partial_input.judging import measured
 from cuecard.audits.partial_input.learner_pair import guesses_from
 from cuecard.data import Examples, Instances, ReadOptions, Source
@@ -37,7 +38,7 @@ CALIBRATION_BINS = 10
 SMALLEST = 1e-12
 
 
-def scores(part: Instances, probabilities: Floats) -> dict[str, object]:
+def scores(part: Instances, probabilities: Floats) -> Summary:
     """Return accuracy with interval beside chance, log loss, calibration, and how each answer does."""
     examples = Examples(part)
     gold = examples.gold
@@ -76,7 +77,7 @@ def calibration_error(probabilities: Floats, gold: npt.NDArray[np.int64]) -> flo
     return float(np.abs(gaps).sum() / max(sizes.sum(), 1))
 
 
-def _label(answers: npt.NDArray[np.int64], gold: npt.NDArray[np.int64], code: int) -> dict[str, object]:
+def _label(answers: npt.NDArray[np.int64], gold: npt.NDArray[np.int64], code: int) -> Summary:
     """Return how often an answer is right, how often it is given, and how often it is found (with interval)."""
     mine, named = gold == code, answers == code
     hits, n = int((mine & named).sum()), int(mine.sum())
@@ -151,7 +152,7 @@ class Trained:
 
     model: TextModel
     predictions: Mapping[str, pl.DataFrame]
-    metrics: Mapping[str, object]
+    metrics: Summary
     dynamics: pl.DataFrame | None = None
     folder: Path | None = None
     resumed: bool = False
@@ -307,7 +308,7 @@ def _gap(recipe: Recipe, data: Instances, probabilities: Floats | None) -> dict[
     return gap_of(data, Predictions(recipe.model, probabilities.argmax(axis=1), probabilities))
 
 
-def _epochs(model: TextModel) -> list[dict[str, object]]:
+def _epochs(model: TextModel) -> list[Summary]:
     """Return how every epoch went; empty for a model that keeps no record of them."""
     return [
         {k: v for k, v in asdict(epoch).items() if k != "seconds"} for epoch in getattr(model, "history_", ())

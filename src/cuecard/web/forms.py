@@ -21,7 +21,7 @@ from threading import Lock
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from cuecard._processes import PYTHON
+from cuecard._lazy import PYTHON
 from cuecard.analysis import Analysis
 from cuecard.run.next_commands import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
 

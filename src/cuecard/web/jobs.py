@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cuecard._processes import PYTHON
+from cuecard._lazy import PYTHON
 from cuecard.web.library import Library
 from cuecard.web.schemas import Json
 from cuecard.web.state import ENDED, AppSettings, Job, State

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cuecard import wording
-from cuecard._processes import PYTHON
+from cuecard._lazy import PYTHON
 from cuecard.analysis import Measure
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError

@@ -6,7 +6,7 @@ import json
 import subprocess
 from importlib.util import find_spec
 
-from cuecard._processes import PYTHON
+from cuecard._lazy import PYTHON
 from cuecard.analysis import Summary
 from cuecard.errors import InputError, MissingExtraError
 
