@@ -11,7 +11,7 @@ from cuecard.data import Examples
 from cuecard.data.demo import demo_choice
 from cuecard.errors import CueCardError, UsageError
 from cuecard.models import MODELS, BiasExpert, Debias, load_model
-from cuecard.models.bias_experts import fit_expert
+from cuecard.models.bias_experts import FamilyReader, fit_expert
 from cuecard.models.debiasing import METHODS, erase_cues, refit_last_layer
 from cuecard.models.fitted import answer_probabilities
 from cuecard.models.ngram_models.descent import Descent
@@ -66,7 +66,7 @@ def test_the_expert_predicts_from_listed_words_and_has_not_seen_what_it_predicts
     assert np.exp(log_probabilities).sum(axis=1) == pytest.approx(np.ones(train.n_examples))
     right = log_probabilities.argmax(axis=1) == Examples(train).gold
     assert right.mean() > 0.7
-    names = expert.reader(train)._parts[0].names
+    names = FamilyReader(train, "words", expert.per_label).names
     assert set(names) & set(WORDS)
     features = expert.reader(train).rows(train)
     inside = log_softmax(fit_expert(features, train).decision_function(features), axis=1)

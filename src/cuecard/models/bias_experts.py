@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,9 @@ from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Presence, Words, learned
 from cuecard.features.pair_graph import leakage_features, pair_graph, sentence_codes
 from cuecard.models.examples import by_example
-from cuecard.models.linear.input_features import InputRows, State, feature_blocks, side_by_side
+from cuecard.models.linear.input_features import side_by_side
 from cuecard.models.linear.learner import LinearModel
+from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.text_model import CONDITIONS, Condition, check_condition
 from cuecard.registry import unknown_name
 from cuecard.stats import artifact_z
@@ -62,47 +64,49 @@ class CueReader:
 
     def rows(self, data: Instances) -> sparse.csr_matrix:
         """Return one row of features per instance."""
-        return side_by_side(*(part.rows(data) for part in self._parts))
+        return side_by_side(*(read(data) for read in self._readers))
 
     @cached_property
-    def _parts(self) -> list[PartReader | GraphReader | FamilyReader]:
-        readers: list[PartReader | GraphReader | FamilyReader] = []
+    def _readers(self) -> list[Callable[[Instances], sparse.csr_matrix]]:
+        readers: list[Callable[[Instances], sparse.csr_matrix]] = []
         for name in self.cues.split(JOINED):
             if name in CONDITIONS:
-                readers.append(PartReader(self.train, name))
+                readers.append(_part_reader(self.train, name))
             elif name == PAIR_GRAPH:
-                readers.append(GraphReader(self.train))
+                readers.append(partial(graph_rows, self.train))
             else:
-                readers.append(FamilyReader(self.train, name, self.per_label))
+                readers.append(FamilyReader(self.train, name, self.per_label).rows)
         return readers
 
 
-@dataclass(frozen=True, eq=False)
-class GraphReader:
-    """Where a pair is in the graph of the training pairs, in bins and pairs of bins; others are added one by one."""
+def _part_reader(train: Instances, condition: Condition) -> Callable[[Instances], sparse.csr_matrix]:
+    """Return what reads all n-grams of a part of the input, such as the hypothesis, as the linear model does."""
+    model = NGramModel()
+    model.learn_reading(train, condition)
+    return lambda data: model.features(model.input_rows(data))
 
-    train: Instances
 
-    def rows(self, data: Instances) -> sparse.csr_matrix:
-        """Return one row of features per instance."""
-        tables = [self.train.table] if data is self.train else [self.train.table, data.table]
-        sides = [
-            pl.concat([table[side].cast(pl.String) for table in tables]) for side in ("premise", "hypothesis")
-        ]
-        first, second, nodes = sentence_codes(*sides)
-        counted = np.arange(len(first)) < len(self.train)
-        values = leakage_features(pair_graph(first, second, nodes, counted=counted))[-len(data) :]
-        bins = np.minimum(np.ceil(np.log2(values + 1)), BINS - 1).astype(np.int64)
-        n = values.shape[1]
-        columns = [bins[:, i] + BINS * i for i in range(n)]
-        cells = [(i, j) for i in range(n) for j in range(i)]
-        columns += [
-            n * BINS + BINS**2 * at + BINS * bins[:, i] + bins[:, j] for at, (i, j) in enumerate(cells)
-        ]
-        where = np.column_stack(columns)
-        indptr = np.arange(len(data) + 1) * where.shape[1]
-        width = n * BINS + len(cells) * BINS**2
-        return sparse.csr_matrix((np.ones(where.size), where.ravel(), indptr), shape=(len(data), width))
+def graph_rows(train: Instances, data: Instances) -> sparse.csr_matrix:
+    """Return where a pair is in the graph of the training pairs, in bins and pairs of bins.
+
+    Pairs that are not those of the training set are added to the graph one by one.
+    """
+    tables = [train.table] if data is train else [train.table, data.table]
+    sides = [
+        pl.concat([table[side].cast(pl.String) for table in tables]) for side in ("premise", "hypothesis")
+    ]
+    first, second, nodes = sentence_codes(*sides)
+    counted = np.arange(len(first)) < len(train)
+    values = leakage_features(pair_graph(first, second, nodes, counted=counted))[-len(data) :]
+    bins = np.minimum(np.ceil(np.log2(values + 1)), BINS - 1).astype(np.int64)
+    n = values.shape[1]
+    columns = [bins[:, i] + BINS * i for i in range(n)]
+    cells = [(i, j) for i in range(n) for j in range(i)]
+    columns += [n * BINS + BINS**2 * at + BINS * bins[:, i] + bins[:, j] for at, (i, j) in enumerate(cells)]
+    where = np.column_stack(columns)
+    indptr = np.arange(len(data) + 1) * where.shape[1]
+    width = n * BINS + len(cells) * BINS**2
+    return sparse.csr_matrix((np.ones(where.size), where.ravel(), indptr), shape=(len(data), width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,35 +174,6 @@ class FamilyReader:
             best = np.lexsort((presence.names.to_numpy(), -z))[: self.per_label]
             chosen |= dict.fromkeys(presence.names.gather(best[z[best] > 0]).to_list())
         return list(chosen)
-
-
-@dataclass(frozen=True, eq=False)
-class PartReader:
-    """All n-grams of a part of the input, such as the hypothesis, as the linear model reads them."""
-
-    train: Instances
-    condition: Condition
-
-    def rows(self, data: Instances) -> sparse.csr_matrix:
-        """Return one row of features per instance."""
-        blocks = feature_blocks(self.train.task, self.condition)
-        tokens, language = self._reading
-        rows = InputRows(encode(data, tokens=tokens, language=language), data.first_rows)
-        return side_by_side(
-            *(share * block.maker(self._states[name])(rows) for name, (block, share) in blocks.items())
-        )
-
-    @cached_property
-    def _reading(self) -> tuple[str, str]:
-        encoded = encode(self.train)
-        return encoded.tokeniser, encoded.language
-
-    @cached_property
-    def _states(self) -> dict[str, State]:
-        tokens, language = self._reading
-        rows = InputRows(encode(self.train, tokens=tokens, language=language), self.train.first_rows)
-        blocks = feature_blocks(self.train.task, self.condition)
-        return {name: block.learn(rows, None) for name, (block, _) in blocks.items()}
 
 
 def presence_of_names(presence: Presence, names: list[str]) -> sparse.csr_matrix:

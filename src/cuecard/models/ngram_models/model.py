@@ -142,6 +142,10 @@ class NGramModel(Learner):
     def read(self, data: Instances) -> InputRows:
         """Return rows of data as they are read in this model, or raise if it cannot read them."""
         self.check_fitted(data)
+        return self.input_rows(data)
+
+    def input_rows(self, data: Instances) -> InputRows:
+        """Return rows of data in the tokens of the training rows."""
         tokeniser, language = self.reading_
         return InputRows(encode(data, tokens=tokeniser, language=language), data.first_rows)
 
