@@ -17,7 +17,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.splits import join_units, number_groups
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
-from cuecard.features.style import Covariates, style_covariates
+from cuecard.features.style import Covariates, model_names, style_covariates
 from cuecard.features.units import similar_rows
 from cuecard.stats import q_values, state_probability
 from cuecard.stats.arrays import Floats, Ints
@@ -80,8 +80,6 @@ def style_measures(summary: Summary) -> list[Measure]:
 FEWEST_EXAMPLES = 50
 #: Slices this small are not modelled.
 FEWEST_IN_SLICE = 100
-#: A column with more values does not name models.
-MOST_MODELS = 200
 #: Covariates that a sentence names.
 NAMED = 3
 PHRASES = {
@@ -407,17 +405,3 @@ def _hits(examples: Examples, probability: Floats) -> Floats:
 def _with_ends(values: Floats, units: Ints, weights: Floats | None, inflation: float) -> dict[str, float]:
     value, low, high = mean_interval(values, units=units, weights=weights, inflation=inflation)
     return {"value": value, "low": low, "high": high}
-
-
-def model_names(examples: Examples) -> pl.Series | None:
-    """Return the model that wrote every answer, where a column says it and every answer has one."""
-    table = examples.instances.table
-    for name in ("model", "generator", "model_name", "source_model"):
-        if name in table.columns and table[name].dtype in (pl.String, pl.Categorical):
-            values = table[name].cast(pl.String).gather(examples.row_numbers)
-            first = values.gather(examples.first_rows[:-1]).gather(
-                np.repeat(np.arange(len(examples)), examples.sizes)
-            )
-            if not values.null_count() and 2 <= values.n_unique() <= MOST_MODELS and (values != first).any():
-                return values
-    return None

@@ -68,6 +68,8 @@ def formatting(texts: pl.Series, signs: Bools | None = None) -> Floats:
     return counts
 
 
+#: A column with more values does not name models.
+MOST_MODELS = 200
 #: A covariate needs this many examples whose answers differ in it.
 MINIMUM_DIFFERENT = 20
 
@@ -130,3 +132,17 @@ def _mean_polarity(examples: Examples) -> Floats | None:
     of_word = np.array([polarity.get(word, 0.0) for word in tokens.vocabulary])
     sums = np.diff(np.concatenate([[0.0], np.cumsum(of_word[tokens.ids])])[tokens.offsets])
     return np.asarray(sums / np.maximum(np.diff(tokens.offsets), 1))
+
+
+def model_names(examples: Examples) -> pl.Series | None:
+    """Return the model that wrote every answer, where a column says it and every answer has one."""
+    table = examples.instances.table
+    for name in ("model", "generator", "model_name", "source_model"):
+        if name in table.columns and table[name].dtype in (pl.String, pl.Categorical):
+            values = table[name].cast(pl.String).gather(examples.row_numbers)
+            first = values.gather(examples.first_rows[:-1]).gather(
+                np.repeat(np.arange(len(examples)), examples.sizes)
+            )
+            if not values.null_count() and 2 <= values.n_unique() <= MOST_MODELS and (values != first).any():
+                return values
+    return None
