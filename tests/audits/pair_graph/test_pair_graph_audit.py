@@ -12,12 +12,14 @@ from scipy.stats import false_discovery_control
 
 from cuecard.analysis import Analysis, Skip
 from cuecard.audits import AUDITS, PairGraphAudit
+from cuecard.audits.pair_graph.findings import _strongest_class
 from cuecard.audits.pair_graph.outcomes import ablations, outcome
 from cuecard.audits.pair_graph.scores import ABLATIONS, trial
 from cuecard.audits.pair_graph.tables import has_transport, label_by_frequency
-from cuecard.data import Instances
+from cuecard.data import Instances, load
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
+from cuecard.stats.counted_forest import distinct_points
 
 PLAIN = PairGraphAudit(forest="fast", advanced=False, unlexicalized=False)
 
@@ -270,3 +272,16 @@ def test_a_frequency_that_no_sentence_has_is_left_out_instead_of_drawn_as_zero()
     shares = label_by_frequency(data, frequencies).filter(pl.col("feature") == "s2_freq")
     assert shares["from"].unique().sort().to_list() == [1, 8]
     assert shares["n"].min() == 20
+
+
+def test_the_illustration_is_the_frequency_that_carries_most_of_the_effect():
+    """73 % of 15 answers say less than 1.4 % of 140."""
+    rows = [{"question": f"q {i}", "choices": [f"a {i}", f"b {i}"], "answer": i % 2} for i in range(40)]
+    data = load(pl.DataFrame(rows))
+    classes = {
+        "feature": "s2_freq", "from": [3, 2], "to": [3, 2], "label": ["right", "wrong"], "n": [15, 140],
+        "share": [0.733, 0.986], "share_low": [0.68, 0.95],
+    }  # fmt: skip
+    points = distinct_points(leakage_features(graph_of(data)))
+    text, _ = _strongest_class(data, points, pl.DataFrame(classes), None)
+    assert text == " If the answer occurs 2 times, 98.6\xa0% of 140 choices are wrong (overall 50.0\xa0%)."

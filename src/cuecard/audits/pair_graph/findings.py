@@ -186,7 +186,7 @@ def _strongest_class(
     by_frequency: pl.DataFrame,
     weights: npt.NDArray[np.float64] | None,
 ) -> tuple[str, tuple[Evidence, ...]]:
-    """Return a sentence about the frequency class that moves a label's share most, with examples of it."""
+    """Return a sentence about the frequency class that surely moves most labels, with examples of it."""
     counts = (
         counts_of_codes(data.label_codes, len(data.labels))
         if weights is None
@@ -194,7 +194,9 @@ def _strongest_class(
     )
     prior = dict(zip(data.labels, (counts / counts.sum()).tolist(), strict=True))
     expected = pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
-    gains = by_frequency.with_columns(gain=pl.col("share_low") - expected).sort("gain", descending=True)
+    # The class that carries most of the effect: a few pairs with an extreme share would illustrate another one.
+    gain = (pl.col("share_low") - expected) * pl.col("n")
+    gains = by_frequency.with_columns(gain=gain).sort("gain", descending=True, maintain_order=True)
     row = gains.row(0, named=True)
     if row["gain"] <= 0:
         return "", ()
