@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -66,3 +69,25 @@ def test_a_lost_cue_is_not_said_to_be_too_rare() -> None:
     sentence = cc.explain(data, "nobody").sentence
     assert "where it is lost" in sentence
     assert "too few" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        ("snli/dev", "snli/test"),
+        ("sick/train", "sick/test"),
+        ("openbookqa/train", "openbookqa/test"),
+        ("copa/dev", "copa/test"),
+    ],
+)
+def test_published_sets_have_pooled_shares_between_their_parts(
+    train: str, test: str, real_data: Callable[[str], Path]
+) -> None:
+    data = cc.load(real_data(f"{train}.parquet"), test=real_data(f"{test}.parquet"))
+    held = Cues(features=("word",)).run(data).tables["cues"].filter(pl.col("held_share").is_not_null())
+    seen = held.filter(pl.col("again_n") > 0)
+    parts = pl.concat_list("adjusted_share", "again_at_chance")
+    between = pl.col("held_share").is_between(parts.list.min() - 1e-9, parts.list.max() + 1e-9)
+    assert seen.select(between.all()).item()
+    assert ((held["held_low"] <= held["held_share"]) & (held["held_share"] <= held["held_high"])).all()
+    assert (seen["again_texts"] <= seen["again_n"]).all()
