@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import RLock
-from typing import Any, Literal, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from cuecard.data.units import (
 )
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Array, Codes
 
 T = TypeVar("T")
 Task = Literal["pair", "choice", "preference", "text"]
@@ -84,7 +85,7 @@ class Instances:
     #: Where arrays about its rows are: in memory, or mapped from files.
     space: Space = field(default=MEMORY, repr=False)
     #: What one analysis leaves to the next ones: it goes by these very rows and columns, weights included.
-    remembered: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    remembered: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         missing = [c for c in COLUMNS if c not in self.table.columns]
@@ -180,7 +181,7 @@ class Instances:
             codes[self.in_splits(name)] = code
         return codes
 
-    def relabelled(self, codes: npt.NDArray[np.integer[Any]]) -> Instances:
+    def relabelled(self, codes: Codes) -> Instances:
         """Return the same rows with other labels, as codes of `labels`; they share what is derived from the texts."""
         labels = pl.Series(
             "label", np.array(self.labels, dtype=object)[codes].tolist(), dtype=pl.Enum(self.labels)
@@ -300,7 +301,7 @@ class Instances:
         other.__dict__["_derived"] = self._memo
         return other if self._origin is None else other._from(*self._origin)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the fields alone, to copy or send: what was derived is derived again."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"remembered": {}}
 
@@ -461,13 +462,13 @@ class Instances:
         """Return how many texts there are that differ in more than case, spaces and punctuation."""
         return len(np.unique(copies(self.table[side], near=False)))
 
-    def characters(self, side: Literal["premise", "hypothesis"]) -> npt.NDArray[np.integer[Any]]:
+    def characters(self, side: Literal["premise", "hypothesis"]) -> Codes:
         """Return the number of characters of every text of one side."""
         whole = self.whole
         characters = whole.derived(("characters", side), lambda: whole._characters(side))
         return characters if self.row_numbers is None else taken(characters, self.row_numbers)
 
-    def _characters(self, side: str) -> npt.NDArray[np.integer[Any]]:
+    def _characters(self, side: str) -> Codes:
         characters = self.space.array(np.uint32, len(self))
         for rows in self.chunks():
             characters[rows] = self.table[side][rows].str.len_chars().to_numpy()
@@ -477,7 +478,7 @@ class Instances:
         """Return which texts of one side have nothing but white space."""
         return (self.table[side].fill_null("").str.strip_chars() == "").to_numpy()
 
-    def with_columns(self, **columns: Any) -> Instances:
+    def with_columns(self, **columns: pl.Series | pl.Expr) -> Instances:
         """Return the same instances with extra columns added or replaced."""
         other = replace(self, table=self.table.with_columns(**columns))
         return other if columns.keys() & {*COLUMNS, self.cluster} else self._sharing(other)
@@ -488,7 +489,7 @@ def is_range(rows: npt.NDArray[np.int64]) -> bool:
     return len(rows) > 0 and int(rows[-1]) - int(rows[0]) == len(rows) - 1
 
 
-def taken(values: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def taken(values: Array, rows: npt.NDArray[np.int64]) -> Array:
     """Return the values of some rows; they share the memory of all where no row is left out between them."""
     return values[int(rows[0]) :][: len(rows)] if is_range(rows) else values[rows]
 

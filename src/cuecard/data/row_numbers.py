@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.fingerprint import Hashes, text_hashes, told_apart
 from cuecard.data.instances import Instances, taken
 from cuecard.data.reading.sources import SPLITS
 from cuecard.data.sentences import is_placeholder, normalised
-from cuecard.stats.arrays import Bools
+from cuecard.stats.arrays import Array, Bools
 
 Side = Literal["premise", "hypothesis"]
 SIDES: tuple[Side, ...] = ("premise", "hypothesis")
 #: Texts as they are, or up to case and punctuation.
 Kind = Literal["text", "key"]
-Columns = Mapping[str, npt.NDArray[Any]]
+Columns = Mapping[str, Array]
 
 
 def row_table(data: Instances) -> pl.DataFrame:
@@ -55,7 +54,7 @@ def side_keys(data: Instances, *sides: Side) -> tuple[Hashes, Bools]:
     return (keys[0], filled[0]) if len(sides) == 1 else (np.concatenate(keys), np.concatenate(filled))
 
 
-def series_of(values: npt.NDArray[Any]) -> pl.Series:
+def series_of(values: Array) -> pl.Series:
     """Return numbers as a column that shares their memory, or their file."""
     import pyarrow as pa
 
@@ -68,7 +67,7 @@ def series_of(values: npt.NDArray[Any]) -> pl.Series:
     return series
 
 
-def _of_rows(data: Instances, kind: Kind, form: Any) -> Columns:
+def _of_rows(data: Instances, kind: Kind, form: Callable[[pl.Series], pl.Series]) -> Columns:
     """Return the numbers of these rows among those of the whole dataset, which are made once."""
     whole = data.whole
     return _taken(data, whole.derived(("numbers", kind), lambda: _numbers(whole, kind, form)))
@@ -79,11 +78,11 @@ def _taken(data: Instances, columns: Columns) -> Columns:
     return columns if rows is None else {name: taken(values, rows) for name, values in columns.items()}
 
 
-def _numbers(data: Instances, kind: Kind, form: Any) -> Columns:
+def _numbers(data: Instances, kind: Kind, form: Callable[[pl.Series], pl.Series]) -> Columns:
     n = len(data)
     # Both sides in one array: the same text has one number on either side.
     first, second = (data.space.array(np.uint64, 2 * n) for _ in range(2))
-    columns: dict[str, npt.NDArray[Any]] = {}
+    columns: dict[str, Array] = {}
     for i, side in enumerate(SIDES):
         filled = data.space.array(np.bool_, n)
         for rows in data.chunks():
@@ -106,7 +105,7 @@ def _figures(data: Instances) -> Columns:
 
 
 def _whole_figures(data: Instances) -> Columns:
-    columns: dict[str, npt.NDArray[Any]] = {}
+    columns: dict[str, Array] = {}
     for side in SIDES:
         words, placeholder = (data.space.array(kind, len(data)) for kind in (np.int32, np.bool_))
         for rows in data.chunks():

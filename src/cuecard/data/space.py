@@ -12,18 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.stats.arrays import chunks, follows
+from cuecard.stats.arrays import Array, Codes, chunks, follows
 from cuecard.writing import writing_to
 
 A = TypeVar("A")
 B = TypeVar("B")
-Array = npt.NDArray[Any]
 #: Smaller arrays are in memory in any case.
 SMALL = 1 << 20
 #: How the names of files and folders begin that are being written.
@@ -129,7 +128,7 @@ class Space:
             values[some] = part(some)
         return values
 
-    def gathered(self, values: Array, rows: npt.NDArray[np.integer[Any]]) -> Array:
+    def gathered(self, values: Array, rows: Codes) -> Array:
         """Return the values of some rows; those of rows without a gap are no copy."""
         if self.folder is None or values.nbytes < SMALL:
             return np.asarray(values[rows])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from cuecard.errors import UsageError
 from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Ints, chunks
 
-Array = npt.NDArray[Any]
 TextSide = Literal["premise", "hypothesis"]
 #: Rows whose sentences are divided by hash at a time.
 AT_A_TIME = 1 << 20

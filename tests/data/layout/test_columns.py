@@ -6,10 +6,15 @@ import polars as pl
 import pytest
 
 from cuecard.data.layout.columns import parse_columns, parse_labels, recognise
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError, UsageError
 
 TEXT = pl.String()
 LISTS = pl.List(pl.String)
+
+
+def table(columns: dict[str, pl.DataType], where: str) -> RawTable:
+    return RawTable(pl.DataFrame(schema=columns), (where,), (0,))
 
 
 def schema(names: str, **types: pl.DataType) -> dict[str, pl.DataType]:
@@ -72,17 +77,17 @@ def schema(names: str, **types: pl.DataType) -> dict[str, pl.DataType]:
     ],
 )
 def test_common_layouts_are_recognised(names, types, task, roles):
-    found = recognise(schema(names, **types), where="x.csv")
+    found = recognise(table(schema(names, **types), "x.csv"))
     assert found.task == task
     assert roles.items() <= found.described().items()
 
 
 def test_a_premise_hypothesis_pair_wins_over_columns_that_look_like_choices():
-    assert recognise(schema("premise hypothesis label option1 option2"), where="x").task == "pair"
+    assert recognise(table(schema("premise hypothesis label option1 option2"), "x")).task == "pair"
 
 
 def test_what_the_user_says_wins_and_the_rest_is_recognised():
-    found = recognise(schema("premise hypothesis label gold id"), where="x", columns={"label": "gold"})
+    found = recognise(table(schema("premise hypothesis label gold id"), "x"), columns={"label": "gold"})
     assert found.described()["label"] == "gold"
     assert found.described()["premise"] == "premise"
     assert found.explicit == {"label"}
@@ -90,25 +95,25 @@ def test_what_the_user_says_wins_and_the_rest_is_recognised():
 
 def test_said_columns_decide_the_task():
     columns = {"question": "q", "choices": "w+x+y", "answer": "z:1"}
-    found = recognise(schema("q w x y z"), where="t", columns=columns)
+    found = recognise(table(schema("q w x y z"), "t"), columns=columns)
     assert found.task == "choice"
     assert found.roles["choices"] == ("w", "x", "y")
     assert found.answer_base == 1
 
 
 def test_a_column_whose_name_has_a_plus_is_taken_whole():
-    found = recognise(schema("a+b label"), where="t", columns={"text": "a+b"})
+    found = recognise(table(schema("a+b label"), "t"), columns={"text": "a+b"})
     assert found.roles["text"] == ("a+b",)
 
 
 def test_id_none_refuses_the_id_column():
-    assert "id" not in recognise(schema("id text label"), where="t", columns={"id": "none"})
-    assert "id" in recognise(schema("id text label"), where="t")
+    assert "id" not in recognise(table(schema("id text label"), "t"), columns={"id": "none"})
+    assert "id" in recognise(table(schema("id text label"), "t"))
 
 
 def test_unknown_columns_are_listed_with_the_option_to_type():
     with pytest.raises(InputError) as caught:
-        recognise(schema("alpha beta gamma"), where="some.csv")
+        recognise(table(schema("alpha beta gamma"), "some.csv"))
     message = str(caught.value)
     assert "some.csv" in message
     assert "alpha, beta, gamma" in message
@@ -117,21 +122,21 @@ def test_unknown_columns_are_listed_with_the_option_to_type():
 
 def test_a_task_that_the_columns_cannot_fill_says_what_it_needs():
     with pytest.raises(InputError, match="the task 'choice' needs choices, question"):
-        recognise(schema("text label"), where="t", task="choice")
+        recognise(table(schema("text label"), "t"), task="choice")
 
 
 def test_a_said_column_that_does_not_exist_gets_the_nearest_one():
     with pytest.raises(
         InputError, match=r"no column 'premis' for the role 'premise' \(did you mean 'premise'\?\)"
     ):
-        recognise(schema("premise hypothesis label"), where="t", columns={"premise": "premis"})
+        recognise(table(schema("premise hypothesis label"), "t"), columns={"premise": "premis"})
 
 
 def test_unknown_roles_and_tasks_get_the_nearest_name():
     with pytest.raises(UsageError, match="Did you mean 'premise'"):
-        recognise(schema("a b"), where="t", columns={"premises": "a"})
+        recognise(table(schema("a b"), "t"), columns={"premises": "a"})
     with pytest.raises(UsageError, match="Unknown task 'pairs'"):
-        recognise(schema("a b"), where="t", task="pairs")
+        recognise(table(schema("a b"), "t"), task="pairs")
 
 
 def test_options_are_parsed():

@@ -283,8 +283,8 @@ class Battery:
     @staticmethod
     def kept(data: Instances, weights: str | None) -> Battery | None:
         """Return the guesses that were kept with the dataset, if they were made with these weights."""
-        battery: Battery | None = data.remembered.get(_KEPT)
-        return battery if battery is not None and battery.weights == weights else None
+        battery = data.remembered.get(_KEPT)
+        return battery if isinstance(battery, Battery) and battery.weights == weights else None
 
 
 def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesses]:

@@ -25,6 +25,8 @@ from cuecard.data.layout.matching import (
     texts_and_labels,
 )
 from cuecard.data.layout.roles import REQUIRED, ROLES, TASK_ROLES, Role
+from cuecard.data.presets import Preset
+from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 
@@ -203,35 +205,31 @@ def _parse_pairs(text: str, *, option: str, example: str) -> dict[str, str]:
 
 
 def recognise(
-    schema: Schema,
+    raw: RawTable,
     *,
-    where: str,
     task: Task | None = None,
     columns: ColumnsArgument | None = None,
-    expected: Mapping[Role, Sequence[str]] | None = None,
-    answer_base: int | None = None,
-    prompt_ends_with: str | None = None,
-    frame: pl.DataFrame | None = None,
-    can_lack_header: bool = False,
+    preset: Preset | None = None,
     labels_beside: Callable[[], str | None] | None = None,
 ) -> Columns:
     """Return the task and the roles of the columns, or raise an error that shows the option to type.
 
-    `columns` is what the user said and always wins; `expected` are names a preset expects, tried before others.
+    `columns` is what the user said and always wins; the names that a preset expects are tried before others.
     Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
-    preference, other pairs, and a single text last. `frame` has the values, which decide about names that mean
-    little, and about columns without names.
+    preference, other pairs, and a single text last. Values decide about names that mean little, and about columns
+    without names.
     """
+    values, where = raw.frame, raw.where
+    schema = values.schema
     if task is not None and task not in TASKS:
         raise unknown_name("task", task, list(TASKS))
     said, base, no_id = _said(columns or {}, schema, where)
     names = by_normal_name(schema)
-    for role, candidates in (expected or {}).items():
+    for role, candidates in (preset.columns if preset else {}).items():
         hit = first_present(candidates, names) if role not in said else ()
         if hit:
             said[role] = hit
     explicit = frozenset(r for r in said if columns and r in columns)
-    values = frame if frame is not None else pl.DataFrame(schema=dict(schema))
     for candidate in (task,) if task else _possible_tasks(explicit):
         roles = fill(candidate, said, names, values)
         if missing_roles(candidate, roles):
@@ -240,15 +238,16 @@ def recognise(
             if "id" not in roles and not no_id:
                 hit = find("id", names, values, taken=flat(roles.values()))
                 roles = {**roles, **({"id": hit} if hit else {})}
-            return Columns(
-                candidate, roles, explicit, base if base is not None else answer_base, prompt_ends_with
-            )
+            if preset is not None:
+                base = preset.answer_base if base is None else base
+                return Columns(candidate, roles, explicit, base, preset.prompt_ends_with)
+            return Columns(candidate, roles, explicit, base, None)
     raise unrecognised(
         values,
         where,
         task,
         lambda candidate: fill(candidate, said, names, values),
-        can_lack_header=can_lack_header,
+        can_lack_header=raw.untyped,
         labels_beside=labels_beside,
     )
 

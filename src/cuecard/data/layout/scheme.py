@@ -39,25 +39,12 @@ class Scheme:
 def columns_of(raws: Mapping[str, RawTable], options: ReadOptions) -> dict[str, Columns]:
     """Return the roles of every split's columns; a split with other names must still have train's task."""
     preset = options.preset
-    expected = preset.columns if preset else None
-    base = preset.answer_base if preset else None
-    ends = preset.prompt_ends_with if preset else None
     task = options.task or (preset.task if preset else None)
     train = raws["train"]
 
     def look(raw: RawTable, task: Task | None) -> Columns:
-        return recognise(
-            raw.frame.schema,
-            where=raw.where,
-            task=task,
-            columns=options.columns,
-            expected=expected,
-            answer_base=base,
-            prompt_ends_with=ends,
-            frame=raw.frame,
-            can_lack_header=raw.untyped,
-            labels_beside=partial(labels_beside, raw),
-        )
+        beside = partial(labels_beside, raw)
+        return recognise(raw, task=task, columns=options.columns, preset=preset, labels_beside=beside)
 
     first = look(train, task)
 

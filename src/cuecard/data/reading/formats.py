@@ -353,7 +353,7 @@ def class_names(metadata: str | None) -> dict[str, tuple[str, ...]]:
     }
 
 
-def parsed(text: str | None) -> Any:
+def parsed(text: str | None) -> object:
     """Return the value of a JSON text, None where it is none."""
     try:
         return json.loads(text) if text else None
@@ -361,11 +361,11 @@ def parsed(text: str | None) -> Any:
         return None
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _is_class(feature: Any) -> bool:
+def _is_class(feature: object) -> bool:
     return _object(feature).get("_type") == "ClassLabel"
 
 

@@ -65,7 +65,7 @@ def read_splits(data: bytes, where: str, split_of: Callable[[str], str | None]) 
     }
 
 
-def _holds_rows(part: list[Any]) -> bool:
+def _holds_rows(part: list[object]) -> bool:
     return all(isinstance(row, dict) for row in part) or all(isinstance(row, list) for row in part)
 
 
@@ -75,7 +75,7 @@ def read_document(data: bytes, where: str) -> RawTable | None:
     return None if document is _SEVERAL else _table(_records(document, where), where)
 
 
-def _parsed(data: bytes, where: str) -> Any:
+def _parsed(data: bytes, where: str) -> object:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -94,7 +94,7 @@ def _parsed(data: bytes, where: str) -> Any:
         ) from None
 
 
-def _records(document: Any, where: str) -> list[Record]:
+def _records(document: object, where: str) -> list[Record]:
     """Return the rows of a document as objects."""
     if isinstance(document, list):
         return _of_list(document, where)
@@ -120,12 +120,12 @@ def _records(document: Any, where: str) -> list[Record]:
     raise InputError(f"{where} holds no rows: {_EXPECTED}.")
 
 
-def _is_rows(value: list[Any]) -> bool:
+def _is_rows(value: list[object]) -> bool:
     """Return whether a list is a table of its own, not a column."""
     return bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _of_list(rows: Sequence[Any], where: str) -> list[Record]:
+def _of_list(rows: Sequence[object], where: str) -> list[Record]:
     if rows and all(isinstance(row, list) for row in rows):
         return _questions([{f"column_{i}": v for i, v in enumerate(row, start=1)} for row in rows])
     for number, row in enumerate(rows, start=1):
@@ -134,7 +134,7 @@ def _of_list(rows: Sequence[Any], where: str) -> list[Record]:
     return _questions(list(rows))
 
 
-def _of_columns(columns: Mapping[str, list[Any]], where: str) -> list[Record]:
+def _of_columns(columns: Mapping[str, list[object]], where: str) -> list[Record]:
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size:,}" for name, size in list(sizes.items())[:6])
@@ -164,7 +164,7 @@ def _questions(rows: list[Record]) -> list[Record]:
     ]
 
 
-def _asks(value: Any) -> bool:
+def _asks(value: object) -> bool:
     return (
         isinstance(value, list)
         and bool(value)

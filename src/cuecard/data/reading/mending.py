@@ -88,7 +88,7 @@ def _count_marks(chars: npt.NDArray[np.uint8]) -> tuple[int, int, int]:
     return keys, spaced, opened - begins
 
 
-def is_nested(value: Any) -> bool:
+def is_nested(value: object) -> bool:
     """Return whether a value has more than `DEEPEST` levels of lists and objects."""
     level = [value]
     for _ in range(DEEPEST + 1):
@@ -255,7 +255,7 @@ def _said(error: ValueError | RecursionError) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else "a number of more than 4,300 digits"
 
 
-def whole_characters(value: Any) -> bool:
+def whole_characters(value: object) -> bool:
     """Return whether every text of a JSON value has whole characters only; JSON can escape half of one."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -277,7 +277,7 @@ def frame_of(records: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _as_text(value: Any) -> str | None:
+def _as_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)

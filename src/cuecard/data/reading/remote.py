@@ -53,7 +53,7 @@ def saved_files(folder: Path) -> list[Path]:
     return [folder / str(name) for name in names]
 
 
-def _is_name(name: Any) -> bool:
+def _is_name(name: object) -> bool:
     """Return whether a value is the name of something inside the folder it is listed in."""
     return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\\", "\0"}
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats import _native
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Array, Ints
 
-Array = npt.NDArray[Any]
 Hashes = npt.NDArray[np.uint64]
 
 #: Records that are read at a time, about.

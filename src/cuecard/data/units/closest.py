@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.units.copies import FoldedTexts, band_keys, distinct, in_order, long_texts
 from cuecard.stats import _native
-from cuecard.stats.arrays import Ints
-
-Array = npt.NDArray[Any]
+from cuecard.stats.arrays import Array, Ints
 
 #: Units of up to this many rows are not divided: a text and its copies.
 SMALL = 3
