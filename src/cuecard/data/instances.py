@@ -154,7 +154,8 @@ class Instances:
         return self if self.space.folder is None else self.derived(("sample",), self._sample)
 
     def _sample(self) -> Instances:
-        return replace(self, table=compact(self.table[self.shown_rows]), space=MEMORY)
+        rows = self.shown_rows
+        return self if rows is None else replace(self, table=compact(self.table[rows]), space=MEMORY)
 
     @cached_property
     def shown_rows(self) -> npt.NDArray[np.int64] | None:

@@ -44,7 +44,8 @@ def join_sentences(data: Instances, sides: Sequence[TextSide], leader: Ints, spa
             records["key"], records["example"] = keys, examples
             buckets.add(keys, records)
         for records in buckets:
-            _join_equal(*(np.ascontiguousarray(records[name]) for name in ("key", "example")), leader)
+            keys, examples = (np.ascontiguousarray(records[name]) for name in ("key", "example"))
+            _join_equal(keys, examples, leader)
 
 
 def join_units(units: Ints, blank: Bools | None, examples: Ints, leader: Ints) -> None:

@@ -30,7 +30,8 @@ class OnRay(Engine):
         """Yield what a function returns for every item, with the place of the item, as soon as it is there."""
         work = self.ray.remote(max_retries=RETRIES, num_cpus=1)(_listed)
         shared = self.ray.put(function)
-        waiting, running = list(range(len(items)))[::-1], {}
+        waiting: list[int] = list(range(len(items)))[::-1]
+        running: dict[Any, int] = {}
         while waiting or running:
             while waiting and len(running) < self._processors * AHEAD:
                 place = waiting.pop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from cuecard.audits.overlap.corpus import corpus_files
 from cuecard.audits.overlap.published_order import PublishedOrder
 from cuecard.card.card import Card
 from cuecard.data import Source
-from cuecard.data.loading import DatasetSpec
 from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, chosen, configured
@@ -29,7 +27,7 @@ from cuecard.run.running import (
     run_analyses,
     shown_progress,
 )
-from cuecard.run.workspace import budget_of, read_in_parts, space_of
+from cuecard.run.workspace import budget_of, opened
 
 
 def audit(
@@ -70,23 +68,17 @@ def audit(
     progress = shown_progress(progress)
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
     budget = budget_of(memory, engine, address)
-    spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
-    reading = progress("Reading") if progress is not None and isinstance(data, DatasetSpec) else nullcontext()
     seed, cache = options.get("seed", 0), options.get("cache", True)
-    with space_of(spec, budget, settings=selected, seed=seed, cache=cache, progress=progress) as space:
-        if isinstance(spec, DatasetSpec):
-            with reading if space.folder is None else nullcontext():
-                dataset = spec(space)
-        else:
-            dataset = ensure_loaded(spec, test)
+    with opened(data, test, budget, settings=selected, seed=seed, cache=cache, progress=progress) as (
+        dataset,
+        where,
+    ):
         check_labels(dataset)
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
         note = weights_note(dataset, column)
-        card = run_analyses(
-            dataset, selected, progress=progress, command=command, notes=[note] if note else [], sampled=True
-        )
-        if isinstance(spec, DatasetSpec):
-            card.provenance.engine = read_in_parts(spec, space)
+        notes = [note] if note else []
+        card = run_analyses(dataset, selected, progress=progress, command=command, notes=notes, sampled=True)
+    card.provenance.engine = where
     return card
 
 

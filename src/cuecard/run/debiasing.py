@@ -35,13 +35,12 @@ from cuecard.run.running import (
     Progress,
     ProgressOption,
     card_of,
-    ensure_loaded,
     require_done,
     run_section,
     shown_progress,
     side_by_side,
 )
-from cuecard.run.workspace import budget_of, read_in_parts, space_of
+from cuecard.run.workspace import budget_of, opened, read_in_parts, space_of
 from cuecard.writing import Staged
 
 
@@ -108,14 +107,12 @@ def debias(
     """
     progress = shown_progress(progress)
     remedy = selected_remedy(method, _with_card(method, like, options))
-    spec = DatasetSpec(data, test) if isinstance(data, str | Path) else data
-    with space_of(spec, budget_of(memory), settings=[remedy], progress=progress) as space:
-        dataset = spec(space) if isinstance(spec, DatasetSpec) else ensure_loaded(spec, test)
-        return _debiased(dataset, spec, remedy, progress, command)
+    with opened(data, test, budget_of(memory), settings=[remedy], progress=progress) as (dataset, where):
+        return _debiased(dataset, where, remedy, progress, command)
 
 
 def _debiased(
-    data: Instances, spec: object, remedy: Analysis, progress: Progress | None, command: str
+    data: Instances, where: str, remedy: Analysis, progress: Progress | None, command: str
 ) -> Debiased:
     check_labels(data)
     [told] = side_by_side([remedy], lambda one: run_section(one, data, progress=progress))
@@ -134,8 +131,7 @@ def _debiased(
                 "on held-out examples is not measured."
             )
     card = card_of(data, [told], rows=sample, command=command, notes=notes)
-    if isinstance(spec, DatasetSpec):
-        card.provenance.engine = read_in_parts(spec, data.space)
+    card.provenance.engine = where
     assert told.result is not None
     examples = told.result.examples
     # Remedies give weights of mean one over train; to scale them again could lift one above their max_weight.
@@ -185,7 +181,7 @@ def debias_file(
             read = spec.with_rows(space)
         check_new_column(read.rows.columns, weight_column)
         check_storable(read.rows.schema, target.path, target.kind)
-        debiased = _debiased(read.data, spec, remedy, progress, command)
+        debiased = _debiased(read.data, read_in_parts(spec, space), remedy, progress, command)
         rows = rows_with_weights(read, debiased.weights, column=weight_column)
         if target.folder or space.folder is not None:
             staged_target = target.staged(lambda: chunks_of_rows(rows, space), rows.schema)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from cuecard.cache import cache_folder, code_key, content_key
+from cuecard.data import Instances, Source
 from cuecard.data.loading import DatasetSpec
 from cuecard.data.memory import allow_open_files, bytes_of, free_memory
 from cuecard.data.space import MEMORY, Engine, Space
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.run.running import Progress
+from cuecard.run.running import Data, Progress, ensure_loaded
 from cuecard.wording import plural
 from cuecard.writing import locked
 
@@ -58,9 +59,43 @@ def budget_of(memory: str | int | None, engine: str = "local", address: str | No
     return Budget(free_memory() // 2 if memory is None else bytes_of(memory), engine, address)
 
 
+def spec_of(data: Data, test: Source | None) -> DatasetSpec | None:
+    """Return what is to be read; None for what is read already, or is no file."""
+    if isinstance(data, str | Path):
+        return DatasetSpec(data, test)
+    return data if isinstance(data, DatasetSpec) else None
+
+
+@contextmanager
+def opened(
+    data: Data,
+    test: Source | None,
+    budget: Budget,
+    *,
+    settings: Sequence[object] = (),
+    seed: int = 0,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Instances, str]]:
+    """Yield a dataset, read now if it was not, and where and in how many parts it was read, as the card says it."""
+    spec = spec_of(data, test)
+    if budget.engine != "local" and (spec is None or not spec.is_files):
+        raise UsageError(
+            f"--engine {budget.engine} reads files and folders: write the dataset to files first."
+        )
+    if spec is None:
+        yield ensure_loaded(data, test), ""
+        return
+    with space_of(spec, budget, settings=settings, seed=seed, cache=cache, progress=progress) as space:
+        shown = progress is not None and space.folder is None and data is spec
+        with progress("Reading") if shown and progress else nullcontext():
+            dataset = spec(space)
+        yield dataset, read_in_parts(spec, space)
+
+
 @contextmanager
 def space_of(
-    spec: object,
+    spec: DatasetSpec,
     budget: Budget,
     *,
     settings: Sequence[object] = (),
@@ -72,12 +107,7 @@ def space_of(
 
     An interrupted run finds there what it has read. `settings` are those of the analyses.
     """
-    must = budget.engine != "local"
-    if must and not (isinstance(spec, DatasetSpec) and spec.is_files):
-        raise UsageError(
-            f"--engine {budget.engine} reads files and folders: write the dataset to files first."
-        )
-    if not isinstance(spec, DatasetSpec) or (not must and spec.fits(budget.memory)):
+    if budget.engine == "local" and spec.fits(budget.memory):
         yield MEMORY
         return
     engine = budget.connected()

@@ -332,22 +332,10 @@ def test_rows_larger_than_memory_are_written_to_a_folder_that_can_be_audited(cue
     assert audit.code == 0, audit.err
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (("--memory", "much"), "--memory takes a size such as 4GB or 512MB, not 'much'"),
-        (
-            ("--memory", "1KB", "--method", "neutral"),
-            "need the whole dataset in memory: allow more with --memory",
-        ),
-        (("--memory", "1KB", "--solver", "softmax"), "--solver softmax need the whole dataset in memory"),
-        (("--memory", "1KB", "--cluster", "label"), "--cluster needs the whole dataset in memory"),
-    ],
-)
-def test_what_does_not_fit_is_one_sentence_and_writes_nothing(cuecard, train, tmp_path, options, reason):
-    ran = cuecard("debias", train, "--out", tmp_path / "weighted", *options)
+def test_a_size_of_memory_that_is_none_is_one_sentence_and_writes_nothing(cuecard, train, tmp_path):
+    ran = cuecard("debias", train, "--out", tmp_path / "weighted", "--memory", "much")
     assert ran.code == 2
-    assert reason in ran.err
+    assert "--memory takes a size such as 4GB or 512MB, not 'much'" in ran.err
     assert ran.err.count("\n") == 1
     assert not (tmp_path / "weighted").exists()
 

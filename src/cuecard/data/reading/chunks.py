@@ -316,7 +316,7 @@ def _last_record_end(block: bytes, *, quoted: bool) -> int:
     return cut + 1
 
 
-def _opened(path: Path, compression: Compression) -> IO[bytes]:
+def _opened(path: Path, compression: Compression) -> IO[bytes] | Any:
     if compression == "gz":
         return gzip.open(path, "rb")
     if compression == "zst":

@@ -125,7 +125,7 @@ def _is_rows(value: list[object]) -> bool:
     return bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _of_list(rows: Sequence[object], where: str) -> list[Record]:
+def _of_list(rows: Sequence[Any], where: str) -> list[Record]:
     if rows and all(isinstance(row, list) for row in rows):
         return _questions([{f"column_{i}": v for i, v in enumerate(row, start=1)} for row in rows])
     for number, row in enumerate(rows, start=1):

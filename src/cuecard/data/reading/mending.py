@@ -79,10 +79,10 @@ def _count_marks(chars: npt.NDArray[np.uint8]) -> tuple[int, int, int]:
         after, next_after = ahead[: len(here)], ahead[1 : len(here) + 1]
         previous = np.concatenate([np.array([before], dtype=np.uint8), here[:-1]])
         quote = here == _QUOTE
-        keys += np.count_nonzero(quote & (after == _COLON) & (previous != _BACKSLASH))
-        spaced += np.count_nonzero(quote & (after == _SPACE) & (next_after == _COLON))
-        opened += np.count_nonzero((here & 0xDF) == _OPENS)  # "[" and "{" differ in one bit
-        begins += np.count_nonzero((here == _OBJECT) & (previous == _LINE))
+        keys += int(np.count_nonzero(quote & (after == _COLON) & (previous != _BACKSLASH)))
+        spaced += int(np.count_nonzero(quote & (after == _SPACE) & (next_after == _COLON)))
+        opened += int(np.count_nonzero((here & 0xDF) == _OPENS))  # "[" and "{" differ in one bit
+        begins += int(np.count_nonzero((here == _OBJECT) & (previous == _LINE)))
     if len(chars) and chars[0] == _OBJECT:
         begins += 1
     return keys, spaced, opened - begins

@@ -164,7 +164,7 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
 
 def _are_long(texts: Sketch, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Return which texts of `rows` have at least `LEAST_WORDS` different words."""
-    long = np.bitwise_count(texts.bits[rows]).sum(axis=1) >= LEAST_WORDS
+    long: npt.NDArray[np.bool_] = np.bitwise_count(texts.bits[rows]).sum(axis=1) >= LEAST_WORDS
     # Two words may have one bit.
     unsure = np.flatnonzero(~long & (texts.sizes[rows] >= LEAST_WORDS))
     if len(unsure):
