@@ -42,6 +42,16 @@ def on_device(batch: Batch, device: torch.device) -> Batch:
     }
 
 
+def batches_of(
+    rows: Rows, numbers: Ints, batch_size: int, device: torch.device
+) -> Iterator[tuple[Ints, Batch]]:
+    """Yield places in `numbers` and the batch of these rows, rows of about one length together, on a device."""
+    order = length_order(rows.lengths[numbers])
+    for start in range(0, len(order), batch_size):
+        chosen = order[start : start + batch_size]
+        yield chosen, on_device(rows.collate(numbers[chosen]), device)
+
+
 def outputs_of(
     module: Reader,
     rows: Rows,
@@ -52,16 +62,13 @@ def outputs_of(
 ) -> Singles:
     """Return one vector per row of the given numbers: the module's outputs, or what `read` makes of a batch."""
     read = read or module
-    device = next(module.parameters()).device
-    order = length_order(rows.lengths[numbers])
     outputs: Singles | None = None
     module.eval()
     with torch.inference_mode():
-        for start in range(0, len(order), batch_size):
-            chosen = order[start : start + batch_size]
-            vectors = read(on_device(rows.collate(numbers[chosen]), device)).float().cpu().numpy()
+        for chosen, batch in batches_of(rows, numbers, batch_size, next(module.parameters()).device):
+            vectors = read(batch).float().cpu().numpy()
             if outputs is None:
-                outputs = np.empty((len(order), vectors.shape[1]), dtype=np.float32)
+                outputs = np.empty((len(numbers), vectors.shape[1]), dtype=np.float32)
             outputs[chosen] = vectors
     return np.empty((0, 0), dtype=np.float32) if outputs is None else outputs
 

@@ -14,7 +14,7 @@ from cuecard.data import Examples, Instances
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.examples import Epoch, training_examples
 from cuecard.models.learner import Learner, check_parameters, held_out_examples
-from cuecard.models.neural.batches import Batch, ExamplePart, Rows, length_order
+from cuecard.models.neural.batches import Batch, ExamplePart, Rows
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import Arrays, Checkpoint
 from cuecard.models.text_model import FitJob, Weighting, check_condition
@@ -155,19 +155,15 @@ class NeuralModel(Learner):
         return self._read(data, self._module(data).features).astype(np.float64)
 
     def batches(self, data: Instances, batch_size: int | None = None) -> Iterator[tuple[Ints, Batch]]:
-        """Yield row numbers and the batch of them, all rows of the data once, on the module's device.
+        """Return row numbers and the batch of them, all rows of the data once, on the module's device.
 
         For work that needs gradients: `module_.embedded(batch)` are the word vectors that
         `module_.forward_from(embedded, batch)` continues from, and `batch["segments"]` says which text each is of.
         """
-        from cuecard.models.neural.inference import on_device
+        from cuecard.models.neural.inference import batches_of
 
-        module, rows = self._module(data), self.rows(data)
-        size, device = batch_size or 4 * self.batch_size, next(module.parameters()).device
-        order = length_order(rows.lengths)
-        for start in range(0, len(order), size):
-            numbers = order[start : start + size]
-            yield numbers, on_device(rows.collate(numbers), device)
+        device = next(self._module(data).parameters()).device
+        return batches_of(self.rows(data), np.arange(len(data)), batch_size or 4 * self.batch_size, device)
 
     def saliency(self, data: Instances) -> SaliencyMaps:
         """Return how much every token matters to the prediction of its row: the norm of the gradient."""
