@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cuecard.run.auditing import audit, overlap, selected_audits
     from cuecard.run.checking import check, is_card, write_starter_policy
     from cuecard.run.choosing import Settings, parse_settings
-    from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
+    from cuecard.run.debiasing import Debiased, WeightedRows, debias, debias_file, selected_remedy
     from cuecard.run.finishing import check_labels
     from cuecard.run.planning import plan, plan_file
     from cuecard.run.predicting import ask, ask_file, correct, correct_file
@@ -28,6 +28,7 @@ __all__ = [
     "Settings",
     "Trained",
     "WeightFile",
+    "WeightedRows",
     "WrittenStressSet",
     "apply_worksheet",
     "ask",

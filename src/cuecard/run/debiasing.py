@@ -16,7 +16,6 @@ from cuecard.card.card import Card
 from cuecard.card.files import load_card
 from cuecard.data import Instances
 from cuecard.data.loading import DatasetSpec
-from cuecard.data.options import ReadOptions
 from cuecard.data.output import (
     RowsTarget,
     check_new_column,
@@ -140,49 +139,56 @@ def _debiased(
     return Debiased(examples["weight"].to_numpy(), card)
 
 
+@dataclass(frozen=True)
+class WeightedRows:
+    """Where rows are written with their weights, and what is written with them.
+
+    The path is that of a file (.parquet, .csv, .tsv or .jsonl), or without an extension of a folder of parquet files.
+    `alongside` is called with the card and with the rows once these are written beside their place; they take it only
+    if the context that it returns ends well, so that rows and card are both written or neither.
+    """
+
+    path: Path
+    column: str = "weight"
+    alongside: Callable[[Card, Staged], AbstractContextManager[object]] | None = None
+
+
 def debias_file(
-    train: Source,
-    out: Path,
+    train: Source | DatasetSpec,
+    out: Path | WeightedRows,
     method: str | Analysis = "lexical",
     *,
-    weight_column: str = "weight",
     like: Card | str | Path | None = None,
     memory: str | int | None = None,
-    reading: ReadOptions | None = None,
     progress: ProgressOption = None,
     command: str = "",
-    alongside: Callable[[Card, Staged], AbstractContextManager[object]] | None = None,
     **options: object,
 ) -> Debiased:
     """Write the rows of a file as they stand, with a column of weights, and return the weights with their card.
 
     Args:
-        train: the rows, as `cuecard.load` takes them.
-        out: the file to write (.parquet, .csv, .tsv or .jsonl), or without an extension a folder of parquet files,
-            whole or not at all.
+        train: the rows, as `cuecard.load` takes them, or how they are read.
+        out: what to write, whole or not at all; the rows must not have the column yet.
         method: the remedy, as in `debias`.
-        weight_column: what the column of weights is called; the rows must not have it yet.
         like: the card of an audit whose settings to take, as in `debias`.
         memory: how much memory it may take, as in `debias`; rows that do not fit are written chunk by chunk.
-        reading: how to read the rows.
         progress: True for a line about every step that takes long, or a function from its title to a context
             manager that it runs in.
         command: what the user typed, for the card's provenance.
-        alongside: called with the card and with the rows once these are written beside their place; they take it only
-            if the context that it returns ends well, so that rows and card are both written or neither.
         options: parameters of the remedy.
     """
     progress = shown_progress(progress)
+    out = out if isinstance(out, WeightedRows) else WeightedRows(out)
+    spec = train if isinstance(train, DatasetSpec) else DatasetSpec(train)
     remedy = selected_remedy(method, _with_card(method, like, options))
-    target = RowsTarget.checked(out, [train])
-    spec = DatasetSpec(train, options=reading or ReadOptions())
+    target = RowsTarget.checked(out.path, [spec.train])
     with space_of(spec, budget_of(memory), settings=[remedy], progress=progress) as space:
         with progress("Reading") if progress and space.folder is None else nullcontext():
             read = spec.with_rows(space)
-        check_new_column(read.rows.columns, weight_column)
+        check_new_column(read.rows.columns, out.column)
         check_storable(read.rows.schema, target.path, target.kind)
         debiased = _debiased(read.data, read_in_parts(spec, space), remedy, progress, command)
-        rows = rows_with_weights(read, debiased.weights, column=weight_column)
+        rows = rows_with_weights(read, debiased.weights, column=out.column)
         if target.folder or space.folder is not None:
             staged_target = target.staged(lambda: chunks_of_rows(rows, space), rows.schema)
         else:
@@ -190,7 +196,7 @@ def debias_file(
         with (
             space.shown("Rows with weights"),
             staged_target as staged,
-            alongside(debiased.card, staged) if alongside else nullcontext(),
+            out.alongside(debiased.card, staged) if out.alongside else nullcontext(),
         ):
             return debiased
 

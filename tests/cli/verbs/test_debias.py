@@ -332,6 +332,17 @@ def test_rows_larger_than_memory_are_written_to_a_folder_that_can_be_audited(cue
     assert audit.code == 0, audit.err
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--method", "neutral", "--set", "neutral.trees=20"), ("--solver", "softmax"), ("--cluster", "label")],
+)
+def test_every_method_gives_the_weights_of_the_data_in_memory(cuecard, train, tmp_path, options):
+    for out, memory in (("mapped", ("--memory", "1KB")), ("plain", ())):
+        ran = cuecard("debias", train, "--out", tmp_path / out, *options, *memory, "--quiet")
+        assert ran.code == 0, ran.err
+    assert pl.read_parquet(tmp_path / "mapped").equals(pl.read_parquet(tmp_path / "plain"))
+
+
 def test_a_size_of_memory_that_is_none_is_one_sentence_and_writes_nothing(cuecard, train, tmp_path):
     ran = cuecard("debias", train, "--out", tmp_path / "weighted", "--memory", "much")
     assert ran.code == 2

@@ -179,8 +179,9 @@ def debias(
     Writes all rows unchanged and in their order, with a column of weights. The mean weight of the labelled rows is 1;
     rows without a label get weight 0.
     """
+    from cuecard.data import DatasetSpec
     from cuecard.remedies import REMEDIES
-    from cuecard.run import debias_file, parse_settings
+    from cuecard.run import WeightedRows, debias_file, parse_settings
 
     output.check(report, [*rows.inputs, card, out], option="--report")
     options = texts.of_texts | explicit_options(
@@ -199,16 +200,13 @@ def debias(
     )
     options |= parse_settings(settings or [], {method: REMEDIES.get(method)}).get(method, {})
     debiased = debias_file(
-        rows.train,
-        out,
+        DatasetSpec(rows.train, options=rows.read_options),
+        WeightedRows(out, weight_column, output.staged(report)),
         method,
-        weight_column=weight_column,
         like=card,
         memory=memory,
-        reading=rows.read_options,
         progress=output.progress,
         command=typed_command(),
-        alongside=output.staged(report),
         **options,
     )
     output.print(debiased.card, report)
