@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, ndtri
+from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks, level_of
 from cuecard.stats.scores.row_sums import (
@@ -33,6 +34,11 @@ from cuecard.stats.scores.score_test import (
 
 #: Scores this close are equal.
 TIE = 1e-12
+#: Fewer examples of the rarer label than this do not tell the variance of an area.
+FEW = 25
+#: How many examples rank wrong where their variance counts as much as the largest possible one, see `auc_interval`.
+MISRANKED = 0.2
+_EDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -57,12 +63,12 @@ def label_auc(
     """Mean over the labels of the area under the ROC curve of one label against the rest.
 
     Areas are taken within strata (folds), whose probabilities come from one model each, and averaged by the number of
-    pairs ranked. The interval is DeLong's on the logit scale, from what every example, or unit, adds; `inflation`
-    multiplies its variance (see `cross_fit_inflation`).
+    pairs ranked. The interval is made of what every example, or unit, adds (see `auc_interval`); `inflation` multiplies
+    its variance (see `cross_fit_inflation`).
 
     >>> result = label_auc([[0.8, 0.2], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]] * 20, [0, 0, 1, 1] * 20)
     >>> round(result.value, 2), round(result.low, 2), round(result.high, 2)
-    (0.75, 0.63, 0.84)
+    (0.75, 0.62, 0.84)
     """
     table = np.asarray(probabilities, np.float64)
     codes = np.asarray(labels, np.int64)
@@ -73,6 +79,7 @@ def label_auc(
     stratum, n_strata = unit_codes(strata, n)
     sums = label_sums(codes, stratum, weight, n_strata, table.shape[1])[1]
     shares, ranked = pair_shares(sums)
+    labelled = sums.sum(axis=0)
     if not ranked:
         return Auc(float("nan"), 0.0, 1.0)
     area, influence = 0.0, np.zeros(n)
@@ -86,7 +93,8 @@ def label_auc(
             part_area, deviations = ranked_area(scores, order, codes[rows] == label, mass, share)
             area += share * part_area
             influence[rows] += deviations
-    return auc_interval(area, _squares(influence, units), inflation, level)
+    present = (labelled / labelled.sum())[shares.any(axis=0)]
+    return auc_interval(area, _squares(influence, units), _size(n, units, weights), present, inflation, level)
 
 
 def ranked_area(
@@ -166,7 +174,19 @@ def choice_auc_in_parts(
         return Auc(float("nan"), 0.0, 1.0)
     mass = weight * ranked / (weight * ranked).sum()
     mean = float(mass @ area)
-    return auc_interval(mean, _squares(mass * (area - mean), units), inflation, level)
+    squares = _squares(mass * (area - mean), units)
+    return auc_interval(mean, squares, _size(len(area), units, weight * ranked), None, inflation, level)
+
+
+def _size(n: int, units: npt.ArrayLike | None, weights: npt.ArrayLike | None) -> float:
+    """Return how many independent examples that count the same there are (Kish)."""
+    if units is None and weights is None:
+        return float(n)
+    mass: Floats = np.broadcast_to(weights_of(weights), n)
+    if units is not None:
+        codes, n_units = unit_codes(units, n)
+        mass = np.bincount(codes, weights=mass, minlength=n_units).astype(np.float64)
+    return float(mass.sum()) ** 2 / sum_of_squares(mass)
 
 
 def _squares(influence: Floats, units: npt.ArrayLike | None) -> float:
@@ -179,14 +199,61 @@ def _squares(influence: Floats, units: npt.ArrayLike | None) -> float:
     return sum_of_squares(influence)
 
 
-def auc_interval(area: float, squares: float, inflation: float = 1.0, level: float = 0.95) -> Auc:
-    """Return an area with its interval, from the squares of what independent examples add to its deviation."""
+def auc_interval(
+    area: float,
+    squares: float,
+    size: float,
+    shares: npt.ArrayLike | None = None,
+    inflation: float = 1.0,
+    level: float = 0.95,
+) -> Auc:
+    """Return an area with its interval, from the squares of what independent examples add to its deviation.
+
+    The ends are the areas from which this one is z standard errors away. Their variance has the size that the examples
+    tell, and the shape of Hanley and McNeil (1982). Few examples that rank wrong tell little, as near an area of 1, so
+    the largest variance that ranks can have, area · (1 − area) / examples of the rarer label, is mixed in by how few
+    these are; with fewer than `FEW` examples of the rarer label it stands alone.
+
+    Args:
+        area: the area.
+        squares: its variance as estimated from the examples.
+        size: how many independent examples there are.
+        shares: the share of every ranked label; by default every example is ranked on its own, as a choice is.
+        inflation: multiplies the variance (see `cross_fit_inflation`).
+        level: of the interval.
+    """
     z = float(ndtri((1 + level_of(level)) / 2))
-    sd = float(np.sqrt(inflation * squares))
-    if not 0 < area < 1:
-        return Auc(area, max(area - z * sd, 0.0), min(area + z * sd, 1.0))
-    half = z * sd / (area * (1 - area))
-    return Auc(area, float(expit(logit(area) - half)), float(expit(logit(area) + half)))
+    rarer = size
+    if shares is not None:
+        parts = np.minimum(shares, 1 - np.asarray(shares))
+        rarer = size / float(np.mean(1 / np.sqrt(parts))) ** 2
+
+    def shape(value: float) -> float:
+        if shares is None:
+            return value * (1 - value)
+        others = size / 2 - 1
+        spread = 1 + others * ((1 - value) / (2 - value) + value / (1 + value))
+        return value * (1 - value) * max(spread, 1.0)
+
+    inside = min(max(area, 0.5 / size), 1 - 0.5 / size)
+    trust = 0.0
+    if round(rarer, 6) >= FEW and 0 < area < 1:
+        misranked = rarer * min(area, 1 - area)
+        trust = misranked / (MISRANKED + misranked)
+
+    def beyond(value: float) -> float:
+        told = trust * squares * shape(value) / shape(inside)
+        return (area - value) ** 2 - z**2 * inflation * (told + (1 - trust) * value * (1 - value) / rarer)
+
+    low, high = (_end(beyond, min(max(area, _EDGE), 1 - _EDGE), edge) for edge in (_EDGE, 1 - _EDGE))
+    return Auc(area, low if area > 0 else 0.0, high if area < 1 else 1.0)
+
+
+def _end(beyond: Callable[[float], float], area: float, edge: float) -> float:
+    """Return where between an area and the edge a difference becomes significant; the edge if it never does."""
+    if beyond(edge) <= 0:
+        return round(edge)
+    return float(brentq(beyond, area, edge)) if beyond(area) < 0 else area
 
 
 Array = npt.NDArray[Any]
@@ -266,7 +333,11 @@ def counted_label_auc(
             influence[rows] += deviations
     each = np.divide(influence, mass, out=influence, where=mass > 0)
     unit, n_units = unit_codes(units, len(cell))
-    sums = np.zeros(n_units)
+    sums, members = np.zeros(n_units), np.zeros(n_units)
     for some in chunks(len(cell)):
         np.add.at(sums, unit[some], each[cell[some]])
-    return auc_interval(area, sum_of_squares(sums), inflation)
+        np.add.at(members, unit[some], mass[cell[some]] > 0)
+    size = float(members.sum()) ** 2 / sum_of_squares(members)
+    labelled = counts.sum(axis=(0, 1))
+    present = (labelled / labelled.sum())[shares.any(axis=0)]
+    return auc_interval(area, sum_of_squares(sums), size, present, inflation)
