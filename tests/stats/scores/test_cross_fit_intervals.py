@@ -8,6 +8,7 @@ from cuecard.stats import wilson
 from cuecard.stats.scores.cross_fit_intervals import (
     cross_fit_inflation,
     effective_units,
+    excess_interval,
     mean_interval,
     share_interval,
 )
@@ -75,3 +76,31 @@ def test_one_example_has_no_interval_and_one_fold_is_no_cross_fit():
     assert mean_interval([0.3])[1:] == (-np.inf, np.inf)
     with pytest.raises(ValueError, match="two folds"):
         cross_fit_inflation(1)
+
+
+@pytest.mark.parametrize(
+    ("shares", "right"),
+    [((0.5, 0.5), (0.6, 0.6)), ((1 / 3, 1 / 3, 1 / 3), (0.5, 0.5, 0.5)), ((0.9, 0.1), (0.97, 0.3))],
+)
+def test_the_excess_above_the_majority_is_covered_although_its_share_is_that_of_a_sample(shares, right):
+    rng, n, runs = np.random.default_rng(0), 200, 200
+    truth, held, known = float(np.dot(shares, right)) - max(shares), 0, 0
+    for _ in range(runs):
+        labels = rng.choice(len(shares), n, p=shares)
+        hits = rng.random(n) < np.array(right)[labels]
+        low, high = excess_interval(hits, labels)
+        held += low <= truth <= high
+        chance = np.bincount(labels).max() / n
+        known += wilson(int(hits.sum()), n)[0] - chance <= truth <= wilson(int(hits.sum()), n)[1] - chance
+    assert held >= 0.92 * runs
+    assert known <= 0.88 * runs or shares[0] == 0.9  # where labels are even, a known share is too sure
+
+
+def test_the_excess_of_one_frequent_label_is_students_of_the_paired_difference():
+    rng = np.random.default_rng(1)
+    labels = (rng.random(500) < 0.1).astype(int)
+    hits = rng.random(500) < 0.8
+    _, low, high = mean_interval(hits.astype(float) - (labels == 0))
+    assert excess_interval(hits, labels) == pytest.approx((low, high))
+    copied = excess_interval(np.repeat(hits, 3), np.repeat(labels, 3), units=np.repeat(np.arange(500), 3))
+    assert copied == pytest.approx((low, high))

@@ -13,7 +13,12 @@ from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, counted
 from cuecard.stats.limits import detectable_auc, detectable_choice_auc
 from cuecard.stats.scores.auc import choice_auc, label_auc
-from cuecard.stats.scores.cross_fit_intervals import effective_units, mean_interval, share_interval
+from cuecard.stats.scores.cross_fit_intervals import (
+    effective_units,
+    excess_interval,
+    mean_interval,
+    share_interval,
+)
 from cuecard.stats.scores.row_sums import number_of_units
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
 from cuecard.stats.weighted import weighted_share
@@ -34,7 +39,8 @@ class Baseline:
     mean area under the ROC curve of a label against the rest, or how often the right choice ranks above a wrong one.
     `detectable_auc` is the smallest one that the test would have found in four of five sets like this. `units` is the
     number of distinct texts (or choices) among the n examples; `majority_predicted` the share of them for which the
-    most frequent label is predicted, of pairs and texts.
+    most frequent label is predicted, of pairs and texts. `excess_low` and `excess_high` are the ends of the accuracy
+    above chance; the share of the most frequent label is that of a sample as well.
     """
 
     name: str
@@ -65,6 +71,8 @@ class Baseline:
     turned_high: float | None = None
     units: int | None = None
     majority_predicted: float | None = None
+    excess_low: float | None = None
+    excess_high: float | None = None
 
     def as_json(self) -> Summary:
         """Return the line as it is written on the card."""
@@ -136,6 +144,12 @@ def measured(
         if grouped
         else guesses.mean(guesses.answer == _shares(gold, guesses).argmax()),
     )
+    above = (low - chance, high - chance)
+    if not grouped:  # the share of the most frequent label is that of a sample as well
+        above = excess_interval(
+            guesses.score, gold, units=guesses.unit, weights=guesses.weight, inflation=inflation
+        )
+    line = replace(line, excess_low=above[0], excess_high=above[1])
     line = _with_ranking(line, guesses, gold, tested, grouped=grouped, chain=chain)
     if null is not None and guesses.probability is not None:
         mean, least, most = mean_interval(

@@ -109,7 +109,7 @@ def _of_shortcut(line: Summary, task: str) -> list[Measure]:
         return kind.of(NAME, value, low=low, high=high, chance=chance, n=n, shortcut=line["name"])
 
     ends = {end: line[end] for end in ("low", "high")}
-    above = {end: value - chance for end, value in ends.items()}
+    above = {end: line[f"excess_{end}"] for end in ends}
     others = [measure(TURNED, "turned", chance), measure(AUC, "auc", 0.5), measure(BITS, "information", 0.0)]
     measures = [
         ACCURACY.of(NAME, line["accuracy"], **ends, chance=chance, n=n, shortcut=line["name"]),

@@ -12,6 +12,9 @@ from cuecard.stats.arrays import chunks, counted, level_of
 from cuecard.stats.scores.row_sums import sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
+#: Labels whose share is within this many standard errors of the largest may be the most frequent.
+RIVAL = 4.0
+
 
 def cross_fit_inflation(folds: int) -> float:
     """How much more a cross-fitted mean varies, at most, than one of as many independent examples: 1 + K / (K − 1).
@@ -121,6 +124,41 @@ def mean_interval(
         codes = unit_codes(units, len(x))[0]
         parts, mass = (np.asarray(np.bincount(codes, v), np.float64) for v in (parts, w))
     return _student(mean, float((parts**2).sum()), effective_sample_size(mass), inflation)
+
+
+def excess_interval(
+    hits: npt.NDArray[Any],
+    labels: npt.NDArray[np.integer[Any]],
+    *,
+    units: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    inflation: float = 1.0,
+) -> tuple[float, float]:
+    """Low and high end of how far an accuracy is above the share of the most frequent label, of which both are samples.
+
+    The excess is the least of the accuracy's distances from the shares of all labels, so the ends are the lowest of
+    theirs; the high ones, which are as many as labels compete for the largest share, are Bonferroni's.
+
+    Args:
+        hits: the credit for the guess of every example, from 0 to 1.
+        labels: their labels.
+        units: examples that are one observation share a number.
+        weights: how much every example counts.
+        inflation: multiplies the variance (see `cross_fit_inflation`).
+    """
+    shares = np.bincount(labels, weights=None if weights is None else np.asarray(weights, np.float64))
+    shares = shares / shares.sum()
+    size = len(labels) if weights is None else effective_sample_size(np.asarray(weights, np.float64))
+    largest = float(shares.max())
+    rivals = np.flatnonzero(shares >= largest - RIVAL * np.sqrt(2 * largest / size))
+    wider = float(ndtri(1 - 0.025 / len(rivals)) / ndtri(0.975))
+    ends = []
+    for label in rivals:
+        above = np.asarray(hits, np.float64) - (labels == label)
+        mean, low, high = mean_interval(above, units=units, weights=weights, inflation=inflation)
+        ends.append((low, mean + (high - mean) * wider))
+    low, high = (min(sides) for sides in zip(*ends, strict=True))
+    return max(low, -1.0), min(high, 1.0)
 
 
 def _student(mean: float, variance: float, size: float, inflation: float) -> tuple[float, float, float]:

@@ -1,0 +1,98 @@
+"""Coverage of intervals of areas under ROC curves and of accuracies above the most frequent label, by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.special import expit, logit, ndtr, ndtri
+
+from benchmarks.calibration.rows import Row
+from cuecard.stats import wilson
+from cuecard.stats.arrays import Ints
+from cuecard.stats.scores.auc import Auc, label_auc
+from cuecard.stats.scores.cross_fit_intervals import excess_interval
+
+AREAS = (0.5, 0.8, 0.95, 0.995)
+#: Examples of the rarer label and of the other.
+SIZES = ((5, 45), (10, 100), (30, 30), (30, 270), (100, 400), (500, 500))
+#: Shares of labels, and how often a guess is right on each.
+GUESSES: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = (
+    ((0.5, 0.5), (0.6, 0.6)),
+    ((1 / 3, 1 / 3, 1 / 3), (0.5, 0.5, 0.5)),
+    ((0.6, 0.4), (0.9, 0.4)),
+    ((0.9, 0.1), (0.97, 0.3)),
+)
+
+
+def area_coverage(
+    area: float, rarer: int, others: int, runs: int, *, skewed: bool = False, seed: int = 0
+) -> tuple[float, float]:
+    """Return how often the interval holds the area, and how often DeLong's on the logit scale does."""
+    rng, labels = np.random.default_rng(seed), np.repeat([1, 0], [rarer, others])
+    held, plain = 0, 0
+    for _ in range(runs):
+        if skewed:
+            score = rng.exponential(np.where(labels == 1, area / (1 - area), 1.0))
+        else:
+            score = rng.standard_normal(len(labels)) + np.sqrt(2) * ndtri(area) * labels
+        p = ndtr(score / 4)
+        found = label_auc(np.column_stack([1 - p, p]), labels)
+        held += found.low <= area <= found.high
+        low, high = _delong(p, labels, found)
+        plain += low <= area <= high
+    return held / runs, plain / runs
+
+
+def _delong(score: np.ndarray, labels: Ints, found: Auc) -> tuple[float, float]:
+    positive, negative = score[labels == 1], score[labels == 0]
+    wins = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
+    sd = float(np.sqrt(np.var(wins.mean(1)) / len(positive) + np.var(wins.mean(0)) / len(negative)))
+    if not 0 < found.value < 1:
+        return found.value, found.value
+    half = 1.959964 * sd / (found.value * (1 - found.value))
+    return float(expit(logit(found.value) - half)), float(expit(logit(found.value) + half))
+
+
+def excess_coverage(
+    shares: Sequence[float], right: Sequence[float], n: int, runs: int, *, seed: int = 0
+) -> tuple[float, float]:
+    """Return how often the interval holds the accuracy above chance, and how often one with chance taken as known."""
+    rng = np.random.default_rng(seed)
+    truth, held, known = float(np.dot(shares, right)) - max(shares), 0, 0
+    for _ in range(runs):
+        labels = rng.choice(len(shares), n, p=shares)
+        hits = rng.random(n) < np.array(right)[labels]
+        low, high = excess_interval(hits, labels)
+        held += low <= truth <= high
+        chance = np.bincount(labels).max() / n
+        low, high = (float(end) - chance for end in wilson(int(hits.sum()), n))
+        known += low <= truth <= high
+    return held / runs, known / runs
+
+
+def intervals(scale: float, seed: int) -> Iterator[Row]:
+    """Coverage over grids of areas and of labels."""
+    runs = max(20, round(400 * scale))
+    for skewed, shape in ((False, "normal scores"), (True, "exponential scores")):
+        for rarer, others in SIZES:
+            for area in AREAS:
+                now, before = area_coverage(area, rarer, others, runs, skewed=skewed, seed=seed)
+                data = f"area {area:g}, {shape}"
+                size = f"{rarer} / {others}"
+                yield Row(
+                    "coverage", "area under the ROC curve", data, size, runs, now, _before(before, "DeLong")
+                )
+    for shares, right in GUESSES:
+        for n in (60, 300, 2_000):
+            now, before = excess_coverage(shares, right, n, runs, seed=seed)
+            data = f"labels {', '.join(f'{share:.0%}' for share in shares)}"
+            before_text = _before(before, "majority share taken as known")
+            yield Row("coverage", "accuracy above the majority", data, f"{n:,}", runs, now, before_text)
+
+
+def _before(share: float, method: str) -> str:
+    return f"{share:.0%}, {method}".replace("%", " %", 1)
+
+
+INTERVAL_SECTIONS = {"intervals": intervals}
