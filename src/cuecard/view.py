@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -330,7 +330,8 @@ class Lines(Chart):
     @property
     def drawn(self) -> Mapping[str, Column]:
         """What a mark stands for."""
-        return _named(self.colour) | _along(self.x) | _along(self.y)
+        x = _along(replace(self.x, kind="text") if self.named else self.x)
+        return _named(self.colour) | x | _along(self.y)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -131,7 +131,7 @@ def test_both_p_values_of_the_permutation_test_are_said_and_which_is_which() -> 
             settings=settings,
         )
         leads.append(section_view(card, "permutation_test").lead[0])
-    pattern = r"p = (\S+), the larger of (\S+) over all examples and (\S+) stratified by correct answer; by the paper's "
+    pattern = r"p = (\S+), the larger of (\S+) over all examples and (\S+) stratified by correct answer; by the paper"
     said = [re.search(pattern, lead) for lead in leads]
     assert said[0] is not None
     assert said[1] is not None

@@ -123,7 +123,7 @@ def _grid(outcome: Outcome) -> HeatMap:
         data=cells,
         x="s1_freq",
         y="s2_freq",
-        value=Axis("share", "share", domain=(0, 1)),
+        value=Axis("share", "share", "percent", domain=(0, 1)),
         x_title="frequency of the first sentence",
         y_title="frequency of the second sentence",
         middle=1 / len(labels),

@@ -8,6 +8,7 @@ import polars as pl
 from cuecard.report.charts.drawing import (
     PERCENT_LABELS,
     SILENT,
+    Value,
     along,
     by_name,
     colour_of,
@@ -125,7 +126,7 @@ def draw_lines(chart: Lines) -> alt.LayerChart | alt.FacetChart:
         line = base.mark_area(line={"strokeWidth": 2.2}, fillOpacity=0.14, **shape, **SILENT, **style)
     else:
         line = base.mark_line(strokeWidth=2.2, **shape, **SILENT, **style)
-    layers.append(line.encode(y=y))
+    layers.append(line.encode(y=y, tooltip=tooltip_of(chart)) if chart.facet else line.encode(y=y))
     if chart.reference:
         dashes = base.mark_line(style="prior", **shape, **SILENT)
         layers.append(dashes.encode(y=along(alt.Y, chart.y, chart.reference)))
@@ -152,8 +153,8 @@ def draw_heat_map(chart: HeatMap) -> alt.LayerChart | alt.FacetChart:
     rows = rows_of(
         chart, chart.x, chart.y, value.column, chart.text, chart.note, chart.framed, chart.faint, chart.facet
     )  # fmt: skip
-    columns = [str(step) for step in chart.steps] or ordered(chart, chart.x)
-    lines = columns[::-1] if chart.steps else ordered(chart, chart.y)
+    columns: list[Value] = [*(chart.steps or ordered(chart, chart.x))]
+    lines: list[Value] = columns[::-1] if chart.steps else [*ordered(chart, chart.y)]
     # Names of columns are slanted where there are many; numbers fit as they are.
     slanted = chart.middle is not None and not chart.facet and len(columns) > 4
     across = alt.Axis(
@@ -190,7 +191,7 @@ def draw_heat_map(chart: HeatMap) -> alt.LayerChart | alt.FacetChart:
     return alt.layer(cells, text).properties(width=alt.Step(100), height=alt.Step(24))
 
 
-def _over(chart: HeatMap, names: list[str]) -> alt.Scale:
+def _over(chart: HeatMap, names: list[Value]) -> alt.Scale:
     return alt.Scale(domain=names) if chart.steps else alt.Scale()
 
 
