@@ -66,13 +66,15 @@ def _seconds(words: Sequence[str]) -> Seconds:
 
 def first_line(words: Sequence[str]) -> Seconds:
     """Return how long a command takes to print its first line."""
-    clock = time.perf_counter()
+    before, clock = os.times(), time.perf_counter()
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         process.stderr.readline()
         took = time.perf_counter() - clock
         process.kill()
-    return Seconds(took, took)
+    after = os.times()
+    used = (after.children_user - before.children_user) + (after.children_system - before.children_system)
+    return Seconds(took, used)
 
 
 def count_vectorizer(file: str) -> Seconds:

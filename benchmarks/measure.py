@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import os
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -105,16 +106,26 @@ class Ratio(NamedTuple):
 def record(*ratios: Ratio) -> None:
     """Add rows to the table of this run, in place of earlier ones of their names."""
     rows = [ratio for ratio in recorded() if ratio.name not in {new.name for new in ratios}]
-    write_json("ratios", {"rows": [[*row[:2], *map(list, row[2:4]), row.goal] for row in (*rows, *ratios)]})
+    listed = [[*row[:2], *map(list, row[2:4]), row.goal] for row in (*rows, *ratios)]
+    write_json(
+        "ratios", {"rows": listed, "busy": was_busy() or os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)}
+    )
 
 
 def recorded() -> list[Ratio]:
     """Return the rows of the table that are there."""
-    path = RESULTS / "ratios.json"
-    if not path.exists():
-        return []
-    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    rows = _ratios().get("rows", [])
     return [Ratio(name, beside, Seconds(*o), Seconds(*t), goal) for name, beside, o, t, goal in rows]
+
+
+def was_busy() -> bool:
+    """Return whether the machine had other work while a row was measured."""
+    return bool(_ratios().get("busy"))
+
+
+def _ratios() -> dict[str, Any]:
+    path = RESULTS / "ratios.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def table(ratios: Sequence[Ratio]) -> list[str]:

@@ -27,7 +27,7 @@ def test_rows_are_kept_in_place_of_earlier_ones_and_printed(results):
 
 
 def test_the_page_has_the_table_between_its_marks():
-    assert with_table(f"x\n{BEGIN}\nold\n{END}\ny\n", ["new"]) == f"x\n{BEGIN}\nnew\n{END}\ny\n"
+    assert with_table(f"x\n{BEGIN}\nold\n{END}\ny\n", ["new"]) == f"x\n{BEGIN}\n\nnew\n\n{END}\ny\n"
     with pytest.raises(ValueError, match="lacks"):
         with_table("x", ["new"])
 
