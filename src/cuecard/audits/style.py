@@ -51,30 +51,18 @@ def style_measures(summary: Summary) -> list[Measure]:
         INFORMATION.of(NAME, **summary["information"], chance=0.0, n=n),
     ]
     measures += [
-        COEFFICIENT.of(
-            NAME,
-            row["coefficient"],
-            low=row["low"],
-            high=row["high"],
-            chance=0.0,
-            n=row["differing"],
-            feature=row["feature"],
-        )
+        COEFFICIENT.of(NAME, row["coefficient"], **_ends(row, ""), n=row["differing"], feature=row["feature"])
         for row in summary["coefficients"]
     ]
     measures += [
-        RANK_CHANGE.of(
-            NAME,
-            row["rank_change"],
-            low=row["rank_change_low"],
-            high=row["rank_change_high"],
-            chance=0.0,
-            n=row["n"],
-            model=row["model"],
-        )
+        RANK_CHANGE.of(NAME, row["rank_change"], **_ends(row, "rank_change_"), n=row["n"], model=row["model"])
         for row in summary.get("models", [])
     ]
     return measures
+
+
+def _ends(row: Summary, prefix: str) -> Summary:
+    return {"low": row[f"{prefix}low"], "high": row[f"{prefix}high"], "chance": 0.0}
 
 
 FEWEST_EXAMPLES = 50
