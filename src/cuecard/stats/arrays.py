@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ Singles = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.integer[Any]]
 #: Numbers of any type.
 Array = npt.NDArray[Any]
+#: A dense table, or a sparse matrix of scipy, which ships no types.
+Matrix: TypeAlias = Any
 
 #: Entries of long arrays that are looked at at a time.
 CHUNK = 1 << 20
@@ -108,7 +110,7 @@ def chosen_tail(alternative: Alternative, log_less: Floats, log_greater: Floats)
     raise ValueError(f'alternative must be "two-sided", "greater" or "less", and is "{alternative}"')
 
 
-def sum_of_column(values: Floats, index: npt.NDArray[Any]) -> float:
+def sum_of_column(values: Floats, index: Array) -> float:
     """Return `values[index].sum()`, without that array.
 
     Numpy halves long arrays, the first half a multiple of eight, and adds the sums of both; and so does this.
@@ -126,7 +128,7 @@ def sum_of_column(values: Floats, index: npt.NDArray[Any]) -> float:
     return sum_of_column(values, index[:half]) + sum_of_column(values, index[half:])
 
 
-def sum_of_rows(values: Floats, index: npt.NDArray[Any]) -> float:
+def sum_of_rows(values: Floats, index: Array) -> float:
     """Return the sum of `values[index]` one after the other, as numpy adds up the rows of a table."""
     total = 0.0
     for rows in chunks(len(index)):

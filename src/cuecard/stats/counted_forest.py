@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats import _native
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Array, Codes, Floats, Ints
 
 __all__ = [
     "Points",
@@ -32,7 +32,7 @@ class Points:
     """Distinct rows: row i of the table is `values[index[i]]`."""
 
     values: Floats
-    index: npt.NDArray[np.signedinteger[Any]]
+    index: Codes
 
     def __len__(self) -> int:
         return len(self.values)
@@ -43,7 +43,7 @@ class Points:
         rows: Floats = self.values[self.index]
         return rows
 
-    def counts(self, labels: npt.ArrayLike, n_labels: int, weights: Floats | None = None) -> npt.NDArray[Any]:
+    def counts(self, labels: npt.ArrayLike, n_labels: int, weights: Floats | None = None) -> Array:
         """Return how often every point carries every label, or with how much weight."""
         codes = np.asarray(labels, dtype=np.int64)
         flat = np.bincount(self.index * n_labels + codes, weights, minlength=len(self) * n_labels)
@@ -62,9 +62,7 @@ def distinct_points(rows: npt.ArrayLike) -> Points:
     return Points(table[where], index)
 
 
-def points_in_parts(
-    parts: Iterable[tuple[slice, npt.NDArray[Any]]], index: npt.NDArray[np.signedinteger[Any]]
-) -> Points:
+def points_in_parts(parts: Iterable[tuple[slice, Array]], index: Codes) -> Points:
     """Return the distinct rows of a table that comes in parts, each with where it is; `index` is written.
 
     They are those of `distinct_points`, of a table that is never in memory.
@@ -140,9 +138,9 @@ def fold_numbers(n: int, folds: int, *, groups: npt.ArrayLike | None = None, see
     return small_fold_numbers(int(codes.max(initial=-1)) + 1, folds, seed=seed).astype(np.int64)[codes]
 
 
-def small_fold_numbers(n: int, folds: int, *, seed: int = 0) -> npt.NDArray[np.unsignedinteger[Any]]:
+def small_fold_numbers(n: int, folds: int, *, seed: int = 0) -> Codes:
     """Return what `fold_numbers` returns, in a byte each where there are no more than 255 folds."""
-    drawn: npt.NDArray[np.unsignedinteger[Any]] = np.empty(n, dtype=np.uint8 if folds < 256 else np.uint32)
+    drawn: Codes = np.empty(n, dtype=np.uint8 if folds < 256 else np.uint32)
     drawn[:] = np.resize(np.arange(folds, dtype=drawn.dtype), n)
     np.random.default_rng(seed).shuffle(drawn)
     return drawn
@@ -242,7 +240,7 @@ def in_threads(work: Callable[[int], T], n: int, threads: int | None = None) -> 
         return list(pool.map(work, range(n)))
 
 
-def _whole_and_rest(mass: npt.NDArray[Any]) -> tuple[Ints, Floats]:
+def _whole_and_rest(mass: Array) -> tuple[Ints, Floats]:
     """Return the whole part of sums of weights and what is left, rounding errors of sums taken off."""
     exact = np.maximum(np.round(mass, 9), 0.0)
     whole = np.floor(exact)

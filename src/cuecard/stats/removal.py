@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, Matrix
 
 #: Directions whose variance is below this share of the largest carry nothing but rounding.
 SMALLEST_SHARE = 1e-10
@@ -60,7 +59,7 @@ def leace(vectors: npt.ArrayLike, concepts: npt.ArrayLike) -> Eraser:
 ROUNDS = 100
 
 
-def feature_z(deviations: Any, variances: Any) -> Floats:
+def feature_z(deviations: Matrix, variances: Matrix) -> Floats:
     """Return the z of every feature: how much more often than by chance it occurs with its label, in standard errors.
 
     Row i of `deviations` has, for every feature of example i, 1 minus the chance of the feature's label where the
@@ -71,7 +70,7 @@ def feature_z(deviations: Any, variances: Any) -> Floats:
     return np.asarray(total / spread)
 
 
-def z_order(deviations: Any, variances: Any, allowed: Bools, target: float) -> Ints:
+def z_order(deviations: Matrix, variances: Matrix, allowed: Bools, target: float) -> Ints:
     """Return the allowed examples in an order that brings every |z| below `target` with few removals.
 
     Every step removes the examples whose removal lowers the z above the target most, with the z recounted after each

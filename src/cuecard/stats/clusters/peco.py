@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Array, Floats, Ints
 
 __all__ = [
     "ClusterDivergence",
@@ -37,9 +37,9 @@ _KL_STRETCH = 5.0
 class ClusterDivergence:
     """How far each cluster's labels are from the whole."""
 
-    clusters: npt.NDArray[Any]
+    clusters: Array
     """Cluster ids in ascending order; the other arrays follow it."""
-    labels: npt.NDArray[Any]
+    labels: Array
     counts: Ints | Floats
     """Instances, or their weight, by cluster and label."""
     divergence: Floats
@@ -150,7 +150,7 @@ def cluster_table(
     return cluster_ids, label_ids, cells.reshape(len(cluster_ids), len(label_ids))
 
 
-def divergences(counts: npt.NDArray[Any], divergence: Divergence) -> Floats:
+def divergences(counts: Array, divergence: Divergence) -> Floats:
     """Divergence of each cluster; leading axes of counts (… × clusters × labels) are repeats."""
     whole = counts.sum(axis=-2, keepdims=True)
     overall = whole / whole.sum(axis=-1, keepdims=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Array, Floats, Ints
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_table, divergences, peco, score_of
 from cuecard.stats.units import has_repeats, label_orders
 
@@ -84,7 +83,7 @@ def shuffled_divergences(
 ) -> Floats:
     """Divergence of every cluster (columns) for each shuffle of the labels (rows), as `peco_null` draws them."""
     rng = np.random.default_rng(seed)
-    tables: npt.NDArray[Any]
+    tables: Array
     if units is not None and has_repeats(units, groups):
         tables = _shuffled_units(labels, clusters, groups, units, weights, permutations, rng)
     elif groups is None and weights is None:
@@ -199,7 +198,7 @@ def _shuffled_within(
     ordered, cells = group_codes[order], cluster_codes[order] * (label_codes.max() + 1)
     shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
     rest = None if parts is None else parts[1][order]
-    tables: npt.NDArray[Any] = np.empty((repeats, *shape), dtype=np.int64 if rest is None else np.float64)
+    tables: Array = np.empty((repeats, *shape), dtype=np.int64 if rest is None else np.float64)
     for i in range(repeats):
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
         mixed = label_codes[order][np.argsort(ordered + rng.random(len(ordered)))]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.special import log_ndtr
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 
 __all__ = ["Choices", "GivenProperties", "features_given", "score_tests"]
 
@@ -34,7 +33,7 @@ def features_given(
     right: npt.ArrayLike,
     examples: npt.ArrayLike,
     properties: npt.ArrayLike,
-    having: Any,
+    having: Matrix,
     *,
     units: npt.ArrayLike | None = None,
 ) -> GivenProperties:
@@ -199,5 +198,5 @@ class _UnitSums:
         return np.asarray(self.own - 2 * (taken * self.together).sum(axis=0) + explained)
 
 
-def _sums(matrix: Any) -> Floats:
+def _sums(matrix: Matrix) -> Floats:
     return np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()

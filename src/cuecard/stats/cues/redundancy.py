@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Floats, Ints, divided
+from cuecard.stats.arrays import Array, Floats, Ints, divided
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 #: Counts of instances, or sums of their weights.
-Sums = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +32,12 @@ class ConditionalStrength:
     both strata, `odds_ratio` their common odds ratio, `log_p` the natural log of the exact two-sided p-value.
     """
 
-    n_without: Sums
-    k_without: Sums
+    n_without: Array
+    k_without: Array
     share_without: Floats
     base_without: Floats
-    n_with: Sums
-    k_with: Sums
+    n_with: Array
+    k_with: Array
     share_with: Floats
     base_with: Floats
     odds_ratio: Floats
@@ -66,7 +65,7 @@ def group_redundant(
     return grouped(*overlaps(_zero_one(presence), weights), threshold)
 
 
-def grouped(counts: Sums, together: sparse.spmatrix, threshold: float) -> CueGroups:
+def grouped(counts: Array, together: sparse.spmatrix, threshold: float) -> CueGroups:
     """Return the groups of cues, from how many instances have each and each two of them (see `overlaps`)."""
     together, size = together.tocsr(), len(counts)
     rows = np.repeat(np.arange(size), np.diff(together.indptr))
@@ -136,7 +135,7 @@ def conditional_strength(
 
 def pair_cells(
     rows: sparse.spmatrix, codes: Ints, cue: Ints, given: Ints, label: Ints, mass: Floats | None = None
-) -> Sums:
+) -> Array:
     """Return the sums over some instances that `strength_of_cells` takes: those of other instances are added to them.
 
     One column for every pair; the arguments are those of `conditional_strength`.
@@ -169,7 +168,7 @@ def pair_cells(
 class _Counts:
     """How much instances count, all of some and those with a label; what columns count is looked up once."""
 
-    def __init__(self, columns: sparse.csc_matrix, codes: Ints, mass: Sums) -> None:
+    def __init__(self, columns: sparse.csc_matrix, codes: Ints, mass: Array) -> None:
         self._columns, self._codes, self.mass = columns, codes, mass
         self._of_columns: dict[tuple[int, int], tuple[Any, Any]] = {}
 
@@ -190,7 +189,7 @@ def _column(columns: sparse.csc_matrix, column: int) -> Ints:
     return np.asarray(columns.indices[columns.indptr[column] : columns.indptr[column + 1]])
 
 
-def strength_of_cells(cells: Sums) -> ConditionalStrength:
+def strength_of_cells(cells: Array) -> ConditionalStrength:
     """Return what `conditional_strength` does, from the sums of `pair_cells` over all instances."""
     k_with, n_with, labelled_with, size_with, k_all, n_all, labelled_all, whole_all = cells[:8]
     k_without, n_without = remainder(k_all, k_with), remainder(n_all, n_with)
@@ -222,7 +221,7 @@ def strength_of_cells(cells: Sums) -> ConditionalStrength:
     )
 
 
-def overlaps(cues: sparse.spmatrix, weights: npt.ArrayLike | None = None) -> tuple[Sums, sparse.spmatrix]:
+def overlaps(cues: sparse.spmatrix, weights: npt.ArrayLike | None = None) -> tuple[Array, sparse.spmatrix]:
     """Return how many instances have each column and each two of them, or how much weight those have.
 
     Without weights, those of other instances may be added to them.
@@ -233,14 +232,14 @@ def overlaps(cues: sparse.spmatrix, weights: npt.ArrayLike | None = None) -> tup
     return np.asarray(cues.T @ mass), cues.T @ cues.multiply(mass[:, None]).tocsr()
 
 
-def remainder(whole: Sums, part: Sums) -> Sums:
+def remainder(whole: Array, part: Array) -> Array:
     """Return the difference, 0 where it is no more than the rounding error of sums of weights."""
     rest = whole - part
     return rest if rest.dtype.kind == "i" else np.where(rest > 1e-9 * whole, rest, 0.0)
 
 
 def effective_cells(
-    k: Sums, n: Sums, labelled: Sums, whole: Sums, squares: Sums, rest_squares: Sums
+    k: Array, n: Array, labelled: Array, whole: Array, squares: Array, rest_squares: Array
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return weighted counts by stratum in whole instances: those with the cue and the rest, each by its own worth."""
     with_cue = np.where(squares > 0, n / np.where(squares > 0, squares, 1.0), 0.0)

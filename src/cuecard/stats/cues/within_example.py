@@ -170,6 +170,6 @@ def stratified_hypergeometric_log_p(
     if (counts < fewest).any() or (counts > most).any():
         raise ValueError("k must be a count that the margins n, marked and size allow")
     less, greater = np.empty(len(counts)), np.empty(len(counts))
-    strata = (np.ascontiguousarray(table) for table in (drawn, marks, sizes))
-    _native.stratified_log_tails(np.ascontiguousarray(counts), *strata, less, greater)
+    drawn, marks, sizes = (np.ascontiguousarray(table) for table in (drawn, marks, sizes))
+    _native.stratified_log_tails(np.ascontiguousarray(counts), drawn, marks, sizes, less, greater)
     return chosen_tail(alternative, less, greater)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 from cuecard.stats.entropy_balancing.constraints import (
     Target,
     labelled_problem,
@@ -87,7 +87,7 @@ class BalancedWeights:
 
 
 def entropy_balance(
-    features: Any,
+    features: Matrix,
     labels: npt.ArrayLike,
     *,
     target: Target = "uniform",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 
 __all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
@@ -30,7 +30,7 @@ class LabelledFeatures:
     matrix of constraints is never formed.
     """
 
-    def __init__(self, features: Any, labels: npt.ArrayLike, label_count: int) -> None:
+    def __init__(self, features: Matrix, labels: npt.ArrayLike, label_count: int) -> None:
         matrix = checked_features(features)
         codes = self.labels = np.asarray(labels)
         self.rows, self.features = (int(size) for size in matrix.shape)
@@ -115,7 +115,7 @@ class _Product:
     Every row is summed by one of them in the order of its entries, so the result does not depend on threads.
     """
 
-    def __init__(self, matrix: Any, values: Floats | None = None) -> None:
+    def __init__(self, matrix: Matrix, values: Floats | None = None) -> None:
         data = matrix.data if values is None else values
         indptr, indices = matrix.indptr, matrix.indices
         rows, width = matrix.shape
@@ -135,14 +135,14 @@ class _Product:
         """Return the product of the squared entries."""
         return self._each([part.power(2) for part in self._parts], x)
 
-    def _each(self, parts: list[Any], x: Floats) -> Floats:
+    def _each(self, parts: list[Matrix], x: Floats) -> Floats:
         if len(parts) == 1:
             return np.asarray(parts[0] @ x)
         with ThreadPoolExecutor(len(parts)) as pool:
             return np.concatenate([np.zeros(0), *pool.map(lambda part: part @ x, parts)])
 
 
-def checked_features(features: Any) -> Any:
+def checked_features(features: Matrix) -> Matrix:
     """Features as a CSR matrix of float64 without duplicates or stored zeros."""
     if not sparse.issparse(features):
         raise ValueError("features must be a scipy sparse matrix (instances × features).")
@@ -220,7 +220,7 @@ class Problem(NamedTuple):
 
 
 def checked_problem(
-    features: Any,
+    features: Matrix,
     labels: npt.ArrayLike,
     target: Target,
     base_weights: npt.ArrayLike | None = None,
@@ -234,7 +234,7 @@ def checked_problem(
 
 
 def labelled_problem(
-    features: Any,
+    features: Matrix,
     labels: npt.ArrayLike,
     target: Target,
     base_weights: npt.ArrayLike | None = None,
@@ -259,7 +259,7 @@ def share_residuals(totals: Floats, target: Floats) -> Floats:
         return np.where(mass > 0, totals / mass - target, np.nan)
 
 
-def err(weights: npt.ArrayLike, features: Any, labels: npt.ArrayLike, target: Target = "uniform") -> float:
+def err(weights: npt.ArrayLike, features: Matrix, labels: npt.ArrayLike, target: Target = "uniform") -> float:
     """Mean over features and labels of |q(label | feature) − target|, Stubborn's Err(q).
 
     ``target="overall"`` compares with the weighted share of each label over all instances.

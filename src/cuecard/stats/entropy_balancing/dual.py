@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Matrix
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
@@ -58,7 +57,7 @@ def softmax_objective(z: Floats, folded: LabelledFeatures, target: Floats) -> tu
 
 
 def softmax_weights(
-    features: Any,
+    features: Matrix,
     labels: npt.ArrayLike,
     *,
     target: Target = "uniform",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
@@ -58,7 +57,7 @@ class HeldOut:
 
 
 def held_out_balance(
-    features: Any,
+    features: Matrix,
     labels: npt.ArrayLike,
     *,
     target: Target = "uniform",
@@ -122,7 +121,7 @@ def held_out_balance(
 class _Part:
     """Some of the rows with what belongs to them."""
 
-    def __init__(self, matrix: Any, labels: Ints, base: Floats, units: Ints, count: int) -> None:
+    def __init__(self, matrix: Matrix, labels: Ints, base: Floats, units: Ints, count: int) -> None:
         self.matrix, self.labels, self.base = matrix, labels, base
         self.units = np.unique(units, return_inverse=True)[1]
         self.count = count

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 from cuecard.stats.entropy_balancing.constraints import LabelledFeatures, share_residuals
 from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Stopping, Units, minimise_dual
 from cuecard.stats.weighted import effective_sample_share
@@ -51,7 +50,7 @@ class Certificate:
     max_weight: float | None = None
     """The weight limit that the proof relies on, or None."""
 
-    def scores(self, features: Any, labels: npt.ArrayLike, target: npt.ArrayLike) -> Floats:
+    def scores(self, features: Matrix, labels: npt.ArrayLike, target: npt.ArrayLike) -> Floats:
         """Score of every row: Σ_j f_ij (multiplier[j, y_i] − Σ_l target_l · multiplier[j, l])."""
         codes, shares = np.asarray(labels), np.asarray(target, dtype=np.float64)
         centred = self.multipliers - (self.multipliers @ shares)[:, None]
@@ -70,7 +69,7 @@ class Certificate:
 
     def holds(
         self,
-        features: Any,
+        features: Matrix,
         labels: npt.ArrayLike,
         target: npt.ArrayLike,
         groups: npt.ArrayLike | None = None,
@@ -112,7 +111,7 @@ def direction_certificate(
 
 
 def conflict_certificate(
-    columns: Any, labels: npt.NDArray[np.int64], target: Floats, features: npt.NDArray[np.int64]
+    columns: Matrix, labels: npt.NDArray[np.int64], target: Floats, features: npt.NDArray[np.int64]
 ) -> Certificate | None:
     """Proof, if there is one, that the given columns cannot all be balanced with positive weights.
 
@@ -140,7 +139,7 @@ def conflict_certificate(
     return Certificate(features[used], multipliers[used])
 
 
-def _constraint_rows(columns: Any, labels: npt.NDArray[np.int64], target: Floats) -> Any:
+def _constraint_rows(columns: Matrix, labels: npt.NDArray[np.int64], target: Floats) -> Matrix:
     """Distinct rows a_i of the constraint matrix over feature × label multipliers."""
     per_label = [
         sparse.kron(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Array, Floats
 
 __all__ = [
     "Agreement",
@@ -90,7 +89,7 @@ def nbr_released(normal: npt.ArrayLike, biased: npt.ArrayLike, gold: npt.ArrayLi
     return agreement(normal, biased, gold).nbr_released
 
 
-def _aligned(*vectors: npt.ArrayLike) -> tuple[npt.NDArray[Any], ...]:
+def _aligned(*vectors: npt.ArrayLike) -> tuple[Array, ...]:
     arrays = tuple(np.asarray(vector) for vector in vectors)
     if any(vector.ndim != 1 or not len(vector) for vector in arrays) or len({len(v) for v in arrays}) != 1:
         raise ValueError(

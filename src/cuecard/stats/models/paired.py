@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.special import chdtrc, chdtri, gammaln, log_ndtr, ndtri_exp, stdtrit
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 from cuecard.stats.models.weakness import checked_members, checked_truths
 
 __all__ = [
@@ -70,7 +69,7 @@ def intraclass_correlation(residuals: npt.ArrayLike, units: npt.ArrayLike) -> fl
     return float(np.clip(bound, 0.0, 1.0))
 
 
-def design_effects(residuals: npt.ArrayLike, contrasts: Any, kinds: Sequence[npt.ArrayLike]) -> Floats:
+def design_effects(residuals: npt.ArrayLike, contrasts: Matrix, kinds: Sequence[npt.ArrayLike]) -> Floats:
     """How many times the variance of Σ a_i x_i is that of independent x, for every column a of `contrasts`; 1 or more.
 
     1 + Σ over kinds of ρ · (Σ_c (Σ_{i∈c} a_i)² − Σ a_i²) / Σ a_i², where ρ is the intraclass correlation of the kind. A
@@ -91,7 +90,7 @@ def design_effects(residuals: npt.ArrayLike, contrasts: Any, kinds: Sequence[npt
 
 
 def two_sided_design_effects(
-    outcome: npt.ArrayLike, contrasts: Any, kinds: Sequence[npt.ArrayLike]
+    outcome: npt.ArrayLike, contrasts: Matrix, kinds: Sequence[npt.ArrayLike]
 ) -> Floats:
     """The same where units can push the two sides of a contrast in opposite directions.
 
@@ -118,7 +117,7 @@ def _members(units: npt.ArrayLike) -> sparse.csr_matrix:
     return sparse.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))))
 
 
-def _pairs_within(contrasts: Any, units: npt.ArrayLike) -> Floats:
+def _pairs_within(contrasts: Matrix, units: npt.ArrayLike) -> Floats:
     """Return Σ a_i a_j over pairs of one unit by Σ a_i², for every contrast; 0 or more."""
     member, columns = _members(units), contrasts.shape[1]
     more = np.zeros(columns)
@@ -231,7 +230,7 @@ def paired_comparison(
 def paired_by_cue(
     correct_a: npt.ArrayLike,
     correct_b: npt.ArrayLike,
-    has_cue: Any,
+    has_cue: Matrix,
     *,
     confidence: float = 0.95,
     draws: int = 2000,

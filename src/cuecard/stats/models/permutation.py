@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints, Matrix
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 from cuecard.stats.intervals import overlapping_difference
 from cuecard.stats.models.weakness import checked_members, checked_truths
@@ -132,7 +132,7 @@ def permutation_test(
 
 
 def permutation_tests_by_feature(
-    correct: npt.ArrayLike, usual: Any, unusual: Any, *, strata: npt.ArrayLike | None = None
+    correct: npt.ArrayLike, usual: Matrix, unusual: Matrix, *, strata: npt.ArrayLike | None = None
 ) -> FeaturePermutationTests:
     """``union`` test of each feature by itself.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, Matrix
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 __all__ = ["PreferenceGiven", "choices_given", "labels_given"]
@@ -73,7 +72,7 @@ def labels_given(
 
 
 def choices_given(
-    picked: npt.ArrayLike, examples: npt.ArrayLike, properties: npt.ArrayLike, having: Any
+    picked: npt.ArrayLike, examples: npt.ArrayLike, properties: npt.ArrayLike, having: Matrix
 ) -> PreferenceGiven:
     """Whether choices with a cue are picked more often than other properties explain (score test, conditional logit).
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.special import ndtr, ndtri
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Array, Floats, Ints, Matrix
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 from cuecard.stats.intervals import combined_shares, newcombe_difference
 
@@ -37,7 +36,7 @@ def checked_truths(values: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
     return array.astype(np.bool_)
 
 
-def checked_members(has: Any, rows: int, name: str) -> Any:
+def checked_members(has: Matrix, rows: int, name: str) -> Matrix:
     """Zeros and ones of an instances × cues matrix, dense or sparse, as CSR integers."""
     member = sparse.csr_matrix(has).astype(bool).astype(np.int64)
     if member.shape[0] != rows:
@@ -277,7 +276,7 @@ class ModelWeakness:
         return self.weakness - self.corrected
 
 
-def accuracy_gaps(correct: npt.ArrayLike, has_cue: Any, *, confidence: float = 0.95) -> AccuracyGaps:
+def accuracy_gaps(correct: npt.ArrayLike, has_cue: Matrix, *, confidence: float = 0.95) -> AccuracyGaps:
     """Accuracy gap of every cue, interval and exact test (``has_cue``: instances × cues, dense or sparse)."""
     right, member = _checked(correct, has_cue)
     if not 0 < confidence < 1:
@@ -296,7 +295,7 @@ def accuracy_gaps(correct: npt.ArrayLike, has_cue: Any, *, confidence: float = 0
 
 def model_weakness(
     correct: npt.ArrayLike,
-    has_cue: Any,
+    has_cue: Matrix,
     *,
     confidence: float = 0.95,
     draws: int = 500,
@@ -345,7 +344,7 @@ def _cross_signed(gaps: Floats, deviations: Floats) -> Floats:
     return np.asarray(deviations * (t * (2 * ndtr(t) - 1) - 2 * density))
 
 
-def _deviations(right: Floats, member: Any) -> Floats:
+def _deviations(right: Floats, member: Matrix) -> Floats:
     """Errors of the gaps, from shares with one success and one failure added (Agresti and Caffo)."""
     inside, inside_right = (np.asarray(part).ravel() for part in (member.sum(axis=0), right @ member))
     variance = np.zeros(len(inside))
@@ -355,7 +354,7 @@ def _deviations(right: Floats, member: Any) -> Floats:
     return np.sqrt(variance)
 
 
-def _gaps(weights: npt.NDArray[Any], right: Floats, member: Any) -> Floats:
+def _gaps(weights: Array, right: Floats, member: Matrix) -> Floats:
     """Accuracy gap of every cue (columns) under every row of instance weights."""
     total, total_right = weights.sum(axis=1, keepdims=True), (weights @ right)[:, None]
     inside = np.asarray((member.T @ weights.T).T)
@@ -368,6 +367,6 @@ def _chunks(count: int) -> list[int]:
     return [min(_CHUNK, count - start) for start in range(0, count, _CHUNK)]
 
 
-def _checked(correct: npt.ArrayLike, has_cue: Any) -> tuple[Floats, Any]:
+def _checked(correct: npt.ArrayLike, has_cue: Matrix) -> tuple[Floats, Matrix]:
     right = checked_truths(correct, "correct")
     return right.astype(np.float64), checked_members(has_cue, len(right), "has_cue").astype(np.float64)

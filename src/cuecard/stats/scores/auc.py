@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from cuecard.stats.arrays import Bools, Floats, Ints, chunks, level_of
+from cuecard.stats.arrays import Array, Bools, Floats, Ints, chunks, level_of
 from cuecard.stats.scores.row_sums import (
     Cells,
     counted_moments,
@@ -254,9 +253,6 @@ def _end(beyond: Callable[[float], float], area: float, edge: float) -> float:
     if beyond(edge) <= 0:
         return round(edge)
     return float(brentq(beyond, area, edge)) if beyond(area) < 0 else area
-
-
-Array = npt.NDArray[Any]
 
 
 def counted_score_tests(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from cuecard.stats.arrays import chunks, counted, level_of
+from cuecard.stats.arrays import Array, chunks, counted, level_of
 from cuecard.stats.scores.row_sums import sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
@@ -73,7 +71,7 @@ def effective_units(
     return min(max(most * alone / squares, least), most) if squares > 0 else least
 
 
-def _effective_examples(x: npt.NDArray[Any], units: npt.ArrayLike | None) -> float:
+def _effective_examples(x: Array, units: npt.ArrayLike | None) -> float:
     """Return `effective_units` of examples that count the same."""
     most = float(len(x))
     if units is None or not len(x):
@@ -82,7 +80,7 @@ def _effective_examples(x: npt.NDArray[Any], units: npt.ArrayLike | None) -> flo
     return min(max(most * alone / squares, least), most) if squares > 0 else least
 
 
-def _by_units(x: npt.NDArray[Any], mean: float, units: npt.ArrayLike) -> tuple[float, float, float]:
+def _by_units(x: Array, mean: float, units: npt.ArrayLike) -> tuple[float, float, float]:
     """Return the squared deviations of units, those of examples, and how many units of one size there are."""
     codes, n = unit_codes(units, len(x))
     sums = np.zeros(n)

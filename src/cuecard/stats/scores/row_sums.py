@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats import _native
-from cuecard.stats.arrays import Bools, Codes, Floats, chunks, counted
+from cuecard.stats.arrays import Array, Bools, Codes, Floats, chunks, counted
 
 #: Numbers that are squared at a time.
 CHUNK = 1 << 18
@@ -16,7 +16,7 @@ CHUNK = 1 << 18
 ROOM = 4
 
 
-def unit_codes(values: npt.ArrayLike | None, n: int) -> tuple[npt.NDArray[np.integer[Any]], int]:
+def unit_codes(values: npt.ArrayLike | None, n: int) -> tuple[Codes, int]:
     """Return a number from 0 for every example that examples of one value share, and one more than the largest."""
     if values is None:
         return np.zeros(n, np.int8), min(n, 1)
@@ -31,7 +31,7 @@ def unit_codes(values: npt.ArrayLike | None, n: int) -> tuple[npt.NDArray[np.int
     return codes, int(codes.max()) + 1
 
 
-def number_of_units(values: npt.NDArray[np.integer[Any]]) -> int:
+def number_of_units(values: Codes) -> int:
     """Return how many different units there are."""
     codes, n = unit_codes(values, len(values))
     return int(np.count_nonzero(counted(codes, n)))
@@ -42,13 +42,11 @@ def weights_of(weights: npt.ArrayLike | None) -> Floats:
     return np.ones(1) if weights is None else np.asarray(weights, np.float64)
 
 
-def sum_of_squares(values: npt.NDArray[Any], centre: float = 0.0) -> float:
+def sum_of_squares(values: Array, centre: float = 0.0) -> float:
     """Return the sum of the squared distances of numbers from one."""
     parts = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
     return float(sum(((part - centre) ** 2).sum() for part in parts))
 
-
-Array = npt.NDArray[Any]
 
 #: Terms that are added up before they are added to the total, so that rounding errors do not grow with all.
 BLOCK = 4_096

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, stdtr
 
-from cuecard.stats.arrays import Floats, Ints, counted
+from cuecard.stats.arrays import Codes, Floats, Ints, counted
 from cuecard.stats.scores.row_sums import (
     Examples,
     label_sums,
@@ -24,7 +24,6 @@ from cuecard.stats.scores.row_sums import (
     weights_of,
 )
 
-Codes = npt.NDArray[np.integer[Any]]
 #: How many examples every unit has, and sums over them: of what they add to the score, and to its variance.
 UnitSums = tuple[Codes, Floats, Floats]
 #: Probabilities of choices, the place of the right one of every example, and how many each has.

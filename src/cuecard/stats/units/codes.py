@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints
 
 #: Rows that are counted at a time.
 AT_A_TIME = 1 << 22
@@ -44,7 +43,7 @@ def distinct_codes(codes: Ints) -> int:
     return int(np.count_nonzero(occurs))
 
 
-def counts_of_codes(codes: npt.NDArray[np.integer[Any]], size: int) -> Ints:
+def counts_of_codes(codes: Codes, size: int) -> Ints:
     """Return how many rows have each code below `size`, without a wider copy of them all.
 
     >>> counts_of_codes(np.array([2, 0, 2], dtype=np.int32), 4)
