@@ -52,7 +52,7 @@ def join_units(units: Ints, blank: Bools | None, examples: Ints, leader: Ints) -
     """Join examples whose rows share a unit; rows that are blank join nothing."""
     first = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int64)
     for rows in chunks(len(units)):
-        unit, example = units[rows], examples[rows]
+        unit, example = units[rows], examples[rows].astype(np.int64, copy=False)
         if blank is not None:
             unit, example = unit[~blank[rows]], example[~blank[rows]]
         new = first[unit] < 0
@@ -81,7 +81,7 @@ def _at_once(parts: Iterator[tuple[Hashes, Ints]]) -> Iterator[tuple[Hashes, Int
 
 def _join_equal(keys: Hashes, examples: Ints, leader: Ints) -> None:
     """Join the examples of equal keys."""
-    _native.join_pairs(examples, examples[_native.first_places(keys)], leader)
+    _native.join_pairs(examples, examples[_native.first_places(np.ascontiguousarray(keys))], leader)
 
 
 #: A share that misses the wanted one by more than this gets a note.

@@ -183,7 +183,7 @@ def cross_fitted(
         here = order[bounds[fold] : bounds[fold + 1]]
         if here.size in (0, len(codes)):
             return
-        held, place = np.unique(points.index[here], return_inverse=True)
+        held, place = np.unique(points.index[here].astype(np.int64), return_inverse=True)
         left_out = np.bincount(
             points.index[here] * n_labels + codes[here], None if mass is None else mass[here], counts.size
         )
@@ -222,7 +222,7 @@ def on_counts(
         of_points,
         ranks,
         cells,
-        fitted[point, label],
+        fitted[point, label].astype(np.int64, copy=False),
         np.empty(0),
         n_labels,
         held,
