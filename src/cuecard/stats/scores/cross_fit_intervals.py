@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from cuecard.stats.arrays import Array, chunks, counted, level_of
+from cuecard.stats.arrays import Array, Codes, chunks, counted, level_of
 from cuecard.stats.scores.row_sums import sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
@@ -125,8 +125,8 @@ def mean_interval(
 
 
 def excess_interval(
-    hits: npt.NDArray[Any],
-    labels: npt.NDArray[np.integer[Any]],
+    hits: Array,
+    labels: Codes,
     *,
     units: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
