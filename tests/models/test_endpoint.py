@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -184,6 +188,18 @@ def test_a_fault_of_our_own_ends_the_run_at_once(script):
     with pytest.raises(RuntimeError, match="ours"):
         endpoint(script, concurrency=1).ask(questions(40), Faulty())
     assert sum(script.asked.values()) == 1
+
+
+def test_an_interrupted_run_finishes_requests_under_way_and_starts_no_other(script):
+    def slowly(prompt):
+        time.sleep(0.2)
+        return "re"
+
+    script.answer, cache = slowly, AnswerCache()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        endpoint(script, concurrency=2).ask(questions(200), cache)
+    assert len(cache) == sum(script.answered.values()) < 100
 
 
 def test_half_a_character_is_asked_and_kept_like_any_other_text(script, tmp_path):

@@ -9,7 +9,7 @@ import os
 import random
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -224,11 +224,15 @@ class _Run:
     def ask(self, questions: Mapping[str, Question]) -> None:
         """Ask all questions and cache the answers; in a thread, because the caller may have an event loop."""
         with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(asyncio.run, self._ask(questions))
             try:
+                running = pool.submit(asyncio.run, self._ask(questions))
+                while not running.done():  # a signal that another thread received is seen between waits
+                    wait([running], timeout=0.2)
                 error = running.result()
             except BaseException:  # interrupted: let requests under way finish, start no other
-                if self.loop is not None and not running.done():
+                if self.loop is None:
+                    self.stop.set()
+                elif not self.loop.is_closed():
                     self.loop.call_soon_threadsafe(self.stop.set)
                 raise
         if isinstance(error, EndpointError):
@@ -282,7 +286,7 @@ class _Run:
             if self.stop.is_set():
                 return
             self._count_request()
-            wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), MAXIMUM_WAIT)
+            pause = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), MAXIMUM_WAIT)
             try:
                 response = await self._post(client, content)
             except Unanswered as fault:
@@ -297,10 +301,10 @@ class _Run:
                     self.reason = "the response is not a chat completion in JSON"
                 elif response.status not in RETRYABLE:
                     raise EndpointError(self._refusal(response))
-                wait = max(wait, _requested_wait(response.retry_after))
+                pause = max(pause, _requested_wait(response.retry_after))
             if attempt + 1 < self.endpoint.attempts:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self.stop.wait(), wait)
+                    await asyncio.wait_for(self.stop.wait(), pause)
         raise EndpointError(
             f"{self.endpoint.url}: a request failed {self.endpoint.attempts} times; last: {self.reason}."
         )
