@@ -67,6 +67,16 @@ class LoadReport:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(eq=False)
+class _Links:
+    """What instances share with others: what is derived from their texts, their splits, and where they come from."""
+
+    memo: Memo = field(default_factory=lambda: Memo(MOST_DERIVED))
+    taken: dict[tuple[str, ...], Instances] = field(default_factory=dict)
+    twin: Instances | None = None
+    origin: tuple[Instances, npt.NDArray[np.int64] | None] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Instances:
     """A labelled dataset as a table of (premise, hypothesis, label), whatever the task was.
@@ -86,6 +96,7 @@ class Instances:
     space: Space = field(default=MEMORY, repr=False)
     #: What one analysis leaves to the next ones: it goes by these very rows and columns, weights included.
     remembered: dict[str, object] = field(default_factory=dict, init=False, repr=False)
+    _links: _Links = field(default_factory=lambda: _Links(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         missing = [c for c in COLUMNS if c not in self.table.columns]
@@ -202,7 +213,7 @@ class Instances:
             return (
                 self  # not kept: instances that hold themselves are not freed before the garbage is collected
             )
-        taken: dict[tuple[str, ...], Instances] = self.__dict__.setdefault("_taken", {})
+        taken = self._links.taken
         with _TAKING:
             if names not in taken:
                 taken[names] = self.rows(self.in_splits(*names))
@@ -277,34 +288,36 @@ class Instances:
 
     @property
     def _memo(self) -> Memo:
-        memo: Memo = self.__dict__.setdefault("_derived", Memo(most=MOST_DERIVED))
-        return memo
+        return self._links.memo
 
     @property
     def _twin(self) -> Instances:
         """The same instances for parts to refer to: a part that held these, which hold the part, could not be freed."""
         with _TAKING:
-            if "_same" not in self.__dict__:
-                self.__dict__["_same"] = self._sharing(replace(self))
-            twin: Instances = self.__dict__["_same"]
-            return twin
+            if self._links.twin is None:
+                self._links.twin = self._sharing(replace(self))
+            return self._links.twin
 
     @property
     def _origin(self) -> tuple[Instances, npt.NDArray[np.int64] | None] | None:
-        return self.__dict__.get("_taken_from")
+        return self._links.origin
 
     def _from(self, whole: Instances, numbers: npt.NDArray[np.int64] | None) -> Instances:
-        self.__dict__["_taken_from"] = (whole, numbers)
+        self._links.origin = (whole, numbers)
         return self
 
     def _sharing(self, other: Instances) -> Instances:
         """Return other instances of the same rows, which share what is derived from these."""
-        other.__dict__["_derived"] = self._memo
+        other._links.memo = self._memo
         return other if self._origin is None else other._from(*self._origin)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone, to copy or send: what was derived is derived again."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"remembered": {}}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in {**state, "remembered": {}, "_links": _Links()}.items():
+            object.__setattr__(self, name, value)
 
     def units(self, scope: UnitScope = "hypothesis") -> npt.NDArray[np.int64]:
         """Return a number for every row that rows share which are one observation, found once and kept.

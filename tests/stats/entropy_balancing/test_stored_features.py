@@ -10,7 +10,6 @@ from cuecard.stats.entropy_balancing import (
     LabelledFeatures,
     StoredFeatures,
     entropy_balance,
-    tilted_weights,
 )
 
 LABELS = 3
@@ -102,14 +101,3 @@ def test_features_that_contradict_each_other_are_treated_alike():
     assert balanced.weights.tolist() == expected.weights.tolist()
     assert balanced.unbalanced
     assert [entry.reason for entry in balanced.unbalanced] == [e.reason for e in expected.unbalanced]
-
-
-@pytest.mark.parametrize("options", [{}, {"balance_labels": True}, {"max_weight": 1.5}])
-def test_multipliers_give_their_own_rows_the_same_weights(options):
-    matrix, labels = matrix_and_labels()
-    balanced = entropy_balance(matrix, labels, **options)
-    features = stored(matrix, labels)
-    if "balance_labels" in options:
-        features = features.with_constant()
-    weights = tilted_weights(features, balanced.multipliers, max_weight=options.get("max_weight"))
-    assert weights == pytest.approx(balanced.weights)

@@ -49,13 +49,14 @@ class InputRows:
 
     Rows of an example are adjacent; `first_row` is the first of each, with the number of rows at the end. `stable`
     features are those of the words themselves, the same in every dataset; others are of the words' places in this
-    vocabulary. `chosen` are the rows of the instances that these are; None for all.
+    vocabulary. `chosen` are the rows of the instances that these are, None for all; `known_keys` what `keys` returns.
     """
 
     encoded: Encoded
     first_row: Ints
     stable: bool = True
     chosen: Ints | None = None
+    known_keys: Ints | None = None
 
     @property
     def data(self) -> Instances:
@@ -76,9 +77,7 @@ class InputRows:
         """Return some of all rows, those of an example adjacent."""
         grouped = self.data.grouped
         firsts = first_rows(self.data.example_codes[rows]) if grouped else np.arange(len(rows) + 1)
-        taken = replace(self, first_row=firsts, chosen=rows)
-        taken.__dict__["keys"] = self.keys
-        return taken
+        return replace(self, first_row=firsts, chosen=rows, known_keys=self.keys)
 
     def chunks(self) -> Iterator[tuple[InputRows, slice]]:
         """Yield chunks of all rows with whole examples, each with where it is."""
@@ -94,7 +93,9 @@ class InputRows:
     @cached_property
     def keys(self) -> Ints | None:
         """The number each word is known by."""
-        return word_keys(self.encoded.vocabulary) if self.stable else None
+        if self.known_keys is not None or not self.stable:
+            return self.known_keys
+        return word_keys(self.encoded.vocabulary)
 
     @cached_property
     def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:

@@ -15,7 +15,7 @@ from cuecard.stats.entropy_balancing.constraints import (
 from cuecard.stats.entropy_balancing.dual import SoftmaxWeights, softmax_weights
 from cuecard.stats.entropy_balancing.held_out import RIDGES, HeldOut, held_out_balance
 from cuecard.stats.entropy_balancing.search import Certificate
-from cuecard.stats.entropy_balancing.stored import StoredFeatures, tilted_weights
+from cuecard.stats.entropy_balancing.stored import StoredFeatures
 
 __all__ = [
     "RIDGES",
@@ -33,5 +33,4 @@ __all__ = [
     "held_out_balance",
     "share_residuals",
     "softmax_weights",
-    "tilted_weights",
 ]

@@ -11,9 +11,8 @@ from scipy import sparse
 from cuecard.stats import _native
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing.constraints import LabelledFeatures
-from cuecard.stats.entropy_balancing.dual import Units
 
-__all__ = ["StoredFeatures", "tilted_weights"]
+__all__ = ["StoredFeatures"]
 
 _NONE = np.zeros(0)
 # Rows whose entries are copied at a time.
@@ -171,17 +170,3 @@ class _WithConstant(_View):
         if len(chosen) == own.shape[1]:
             return own
         return sparse.hstack([own, np.ones((self.rows, 1))], format="csr")
-
-
-def tilted_weights(
-    features: LabelledFeatures,
-    multipliers: Floats,
-    *,
-    groups: npt.ArrayLike | None = None,
-    max_weight: float | None = None,
-) -> Floats:
-    """Weights of mean one of rows that multipliers were not fitted on, under the limit that is set."""
-    base = np.full(features.rows, 1.0 / features.rows)
-    units = Units.build(base, groups, max_weight)
-    _, unit_probabilities = units.tilt(units.unit_scores(features.scores(multipliers)))
-    return np.asarray(units.row_probabilities(unit_probabilities) * features.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from tests.run.in_parts.test_streaming import as_files
+from tests.run.large_data.test_streaming import as_files
 
 import cuecard as cc
 from cuecard.data import load
