@@ -13,7 +13,8 @@ from cuecard.card import save_card
 from cuecard.data import load
 from cuecard.run import audit
 from cuecard.web.preparing import prepare, write_cue_rows
-from cuecard.web.texts import EXAMPLES, write_texts
+from cuecard.web.tables import write_rows
+from cuecard.web.texts import EXAMPLES, stored_table, write_texts
 
 WORDS = 4_000
 #: Features of the large card: as many as words and bigrams of millions of texts have.
@@ -83,6 +84,7 @@ def _write_examples(prepared: Path, n: int) -> None:
         }
     )  # fmt: skip
     examples.write_parquet(prepared / EXAMPLES)
+    write_rows(examples, stored_table(prepared, "examples"))
     del examples
     texts = pl.DataFrame(
         {
@@ -100,7 +102,9 @@ def _write_cues(card: Path, prepared: Path, cues: pl.DataFrame, examples: int) -
         feature=pl.col("feature") + "-" + pl.int_range(FEATURES).cast(pl.String),
         z=pl.Series(rng.normal(0, 5, FEATURES)),
     )
-    pl.concat([cues, many]).write_parquet(card / "tables" / "cues.parquet")
+    both = pl.concat([cues, many])
+    both.write_parquet(card / "tables" / "cues.parquet")
+    write_rows(both, stored_table(prepared, "cues"))
     strongest = cues.filter("significant")["feature"].to_list()
     chosen = [
         ("word", feature, 5_000, np.sort(rng.choice(examples, min(5_000, examples), replace=False)).tolist())

@@ -238,6 +238,7 @@ def test_a_model_no_better_than_the_commonest_answer_is_no_success_of_the_weight
 
     row = {
         "model": "m", "weights": "words", "seeds": 1, "accuracy": 0.46, "difference": 0.01, "log10_p": -0.1,
+        "log10_p_exact": -0.1,
         "log10_p_within_label": -0.1, "log10_p_within_label_lowest": -0.1,
     }  # fmt: skip
     said = "accuracy is not above the majority baseline"

@@ -29,7 +29,17 @@ from cuecard.web.tables import (
     rows_of,
     table_page,
 )
-from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, TEXTS, ExampleTexts, prepared_folder, texts_of
+from cuecard.web.texts import (
+    CHARTS,
+    CUE_ROWS,
+    EXAMPLES,
+    PAGE,
+    TEXTS,
+    ExampleTexts,
+    prepared_folder,
+    stored_table,
+    texts_of,
+)
 from cuecard.wording import RELIANCE
 
 #: Tables that hold one row per model and cue with its verdict, and per answer what models predict with a cue.
@@ -154,7 +164,7 @@ class Explorer:
         """Return a page of one of the card's tables."""
         if name not in self.tables(entry):
             raise unknown_name("table", name, self.tables(entry))
-        return table_page(entry.folder / TABLES_FOLDER / f"{name}.parquet", query)
+        return table_page(entry.folder / TABLES_FOLDER / f"{name}.parquet", query, self._stored(entry, name))
 
     def cue(self, entry: Entry, family: str, feature: str) -> Json:
         """Return everything the card says about one cue."""
@@ -216,7 +226,7 @@ class Explorer:
             [example] = texts.at([same])
             extra = {"shared": example.example_id, "sharing": total, "listed": len(numbers)}
         query, models = self._by_models(entry, query)
-        page = table_page(self._examples(entry), query)
+        page = table_page(self._examples(entry), query, self._stored(entry, "examples"))
         if has_texts:
             examples = texts_of(folder / TEXTS).at(page.numbers)
             rows = [row | _marked(example, words) for row, example in zip(page.rows, examples, strict=True)]
@@ -249,6 +259,11 @@ class Explorer:
                 raise InputError(f"The examples of {cards[model].place} are not those of this card.")
             beside.append((sources[model], condition))
         return replace(query, where=tuple(where), beside=tuple(beside)), sources
+
+    def _stored(self, entry: Entry, name: str) -> Path | None:
+        """Return where the rows of a large table are stored by position, None while pages are not prepared."""
+        folder = self.prepared(entry)
+        return stored_table(folder, name) if folder is not None else None
 
     def _examples(self, entry: Entry) -> Path:
         """Return where the examples of a card are, with their labels where these were prepared."""

@@ -39,8 +39,21 @@ from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure
 from cuecard.web.forms import Reading, inside, reading_of_card
 from cuecard.web.schemas import Json
-from cuecard.web.texts import CHARTS, CUE_ROWS, EXAMPLES, PAGE, prepared_folder, spread, write_texts
+from cuecard.web.tables import write_rows
+from cuecard.web.texts import (
+    CHARTS,
+    CUE_ROWS,
+    EXAMPLES,
+    PAGE,
+    prepared_folder,
+    spread,
+    stored_table,
+    write_texts,
+)
 from cuecard.wording import display_text
+
+#: Tables with more rows are stored by position; of smaller ones, all rows are read.
+LARGE = 20_000
 
 
 def prepare(folder: Path, root: Path) -> Path:
@@ -58,11 +71,18 @@ def prepare(folder: Path, root: Path) -> Path:
         (staging / CHARTS).mkdir()
         for name, specification in charts.items():
             (staging / CHARTS / f"{name}.json").write_text(json.dumps(specification), encoding="utf-8")
+        tell("Indexing the tables")
+        (staging / "tables").mkdir()
+        for name, table in card.tables.items():
+            if table.height > LARGE and name != "examples":
+                write_rows(table, stored_table(staging, name))
         tell("Indexing the texts")
         try:
             page["index"] = write_index(card, folder.resolve(), staging, root)
         except (TextIndexError, CueCardError) as reason:
             page["index"] = {"texts": False, "reason": str(reason)}
+            if "examples" in card.tables:
+                write_rows(card.tables["examples"], stored_table(staging, "examples"))
         (staging / PAGE).write_text(json.dumps(page), encoding="utf-8")
         if target.exists():  # another process was quicker, or left half of it behind
             shutil.rmtree(target, ignore_errors=True)
@@ -207,6 +227,7 @@ def write_index(card: Card, card_folder: Path, folder: Path, root: Path) -> Json
     write_texts(texts, folder)
     light = examples if "label" in examples.columns else examples.with_columns(texts["label"])
     light.write_parquet(folder / EXAMPLES)
+    write_rows(light, stored_table(folder, "examples"))
     cues = cue_rows(card, data)
     if cues is not None:
         write_cue_rows(cues, folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import polars as pl
+import pyarrow as pa
 from polars import selectors as cs
 
 from cuecard.errors import InputError, UsageError
@@ -91,32 +93,82 @@ class Page:
         }
 
 
-def table_page(file: Path, query: Query) -> Page:
-    """Return a page of a parquet file; a row's number in the file is its `row`."""
+def table_page(file: Path, query: Query, stored: Path | None = None) -> Page:
+    """Return a page of a parquet file; a row's number in the file is its `row`.
+
+    `stored` is the file in which `write_rows` has written the same rows, where there is one.
+    """
     try:
         schema = pl.read_parquet_schema(file)
         if query.sort and query.sort not in schema:
             raise unknown_name("column", query.sort, list(schema))
-        frame = _matching(file, schema, query)
-        if frame is None:
-            total = rows_of(file)
-            shown = _scanned(file).slice(query.offset, query.limit).with_row_index(_NUMBER, query.offset)
-            rows = shown.collect()
-        else:
-            page = _ordered(frame, schema, query).slice(query.offset, query.limit)
-            columns = [_NUMBER, *schema]
-            rows, counted = pl.collect_all([page.select(columns), frame.select(pl.len())], engine="streaming")
-            total = int(counted.item())
-    except (OSError, pl.exceptions.PolarsError) as error:
+        numbers, total = _chosen(file, schema, query)
+        rows = rows_at(file, numbers, stored)
+    except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
         raise InputError(f"The table {file.stem} cannot be read ({error}); audit the data again.") from None
-    return Page(list(schema), _as_rows(rows), total, query.offset)
+    return Page(list(schema), rows, total, query.offset)
 
 
-def rows_at(file: Path, numbers: Sequence[int]) -> list[Row]:
-    """Return rows of a parquet file by their numbers, in this order."""
-    wanted = _scanned(file).with_row_index(_NUMBER).filter(pl.col(_NUMBER).is_in(list(numbers)))
-    by_number = {row["row"]: row for row in _as_rows(wanted.collect(engine="streaming"))}
-    return [by_number[number] for number in numbers]
+def _chosen(file: Path, schema: Mapping[str, pl.DataType], query: Query) -> tuple[Sequence[int], int]:
+    """Return the numbers of the rows on a page, and how many rows there are in all; other columns are not read."""
+    frame = _matching(file, schema, query)
+    if frame is None:
+        total = rows_of(file)
+        return range(total)[query.offset : query.offset + query.limit], total
+    page = _ordered(frame, schema, query).slice(query.offset, query.limit).select(_NUMBER)
+    numbers, counted = pl.collect_all([page, frame.select(pl.len())], engine="streaming")
+    return numbers.to_series().to_list(), int(counted.item())
+
+
+def rows_at(file: Path, numbers: Sequence[int], stored: Path | None = None) -> list[Row]:
+    """Return rows of a parquet file by their numbers, in this order; quickly where they are stored by position."""
+    if stored is not None and stored.is_file():
+        rows = stored_rows(stored)
+        return [{"row": number, **rows.at(number)} for number in numbers]
+    frame = _scanned(file)
+    if isinstance(numbers, range):
+        found = frame.slice(numbers.start, len(numbers)).with_row_index(_NUMBER, numbers.start).collect()
+    else:
+        found = (
+            frame.with_row_index(_NUMBER)
+            .filter(pl.col(_NUMBER).is_in(list(numbers)))
+            .collect(engine="streaming")
+        )
+    by_number = {row[_NUMBER]: row for row in found.iter_rows(named=True)}
+    return [{"row": number, **_finite(by_number[number])} for number in numbers]
+
+
+#: Rows that are read to show one that is stored by position.
+_BATCH = 256
+
+
+def write_rows(frame: pl.DataFrame, file: Path) -> None:
+    """Write rows so that `stored_rows` reads any of them by its number, without reading the others."""
+    texts = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    table = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    with pa.ipc.new_file(str(file), table.schema) as writer:
+        writer.write_table(table, max_chunksize=_BATCH)
+
+
+class StoredRows:
+    """Rows that `write_rows` wrote; a few of them are read at a time, and not kept."""
+
+    def __init__(self, file: Path) -> None:
+        self._reader = pa.ipc.open_file(pa.OSFile(str(file), "rb"))
+        self._lock = threading.Lock()
+
+    def at(self, number: int) -> Row:
+        """Return one row."""
+        part, place = divmod(number, _BATCH)
+        with self._lock:
+            batch = self._reader.get_batch(part)
+        return _finite(batch.slice(place, 1).to_pylist()[0])
+
+
+@lru_cache(maxsize=64)
+def stored_rows(file: Path) -> StoredRows:
+    """Return the rows that are stored in a file, opened once."""
+    return StoredRows(file)
 
 
 def rows_of(file: Path) -> int:
@@ -203,14 +255,10 @@ def _number(name: str, text: str) -> float:
         raise UsageError(f"{name} is a number: compare it with one, not with {text!r}.") from None
 
 
-def _as_rows(frame: pl.DataFrame) -> list[Row]:
-    """Return rows as JSON can hold them, each with its number in the file."""
-    return [
-        {"row": row.pop(_NUMBER), **{name: _finite(value) for name, value in row.items()}}
-        for row in frame.iter_rows(named=True)
-    ]
-
-
-def _finite(value: Value) -> Value:
-    """Return a value, None where it is a number that JSON does not know."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(row: Row) -> Row:
+    """Return a row in which numbers that JSON does not know are missing."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+        if name != _NUMBER
+    }

@@ -13,15 +13,13 @@ import polars as pl
 
 from cuecard.errors import UsageError
 from cuecard.web.state import OWN_FOLDER
-from cuecard.web.tables import rows_of
+from cuecard.web.tables import stored_rows, write_rows
 
 PAGE, CHARTS = "page.json", "charts"
 CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples.parquet"
 #: Changes when pages need other files than before.
-LAYOUT = 5
-TEXTS, _SENTENCES = "texts.parquet", "sentences.parquet"
-#: Rows of texts that are read to show one.
-_ROWS = 2_048
+LAYOUT = 6
+TEXTS, _TOTAL, _SENTENCES = "texts.arrow", "texts.txt", "sentences.parquet"
 #: Examples with a cue or a text that pages list, filter and sort; a text can be in millions.
 MOST_EXAMPLES = 5_000
 
@@ -29,6 +27,11 @@ MOST_EXAMPLES = 5_000
 def prepared_folder(root: Path, key: str) -> Path:
     """Return where the pages of a card are kept, by the hash of its content."""
     return root / OWN_FOLDER / "prepared" / f"{LAYOUT}-{key}"
+
+
+def stored_table(folder: Path, name: str) -> Path:
+    """Return where the rows of a large table are stored by position, below the folder of a card's pages."""
+    return folder / "tables" / f"{name}.arrow"
 
 
 def spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -40,7 +43,8 @@ def spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def write_texts(texts: pl.DataFrame, folder: Path) -> None:
     """Write one row per example (id, split, label, premise, texts), and which examples hold the same sentence."""
-    texts.write_parquet(folder / TEXTS, row_group_size=_ROWS)
+    write_rows(texts, folder / TEXTS)
+    (folder / _TOTAL).write_text(str(texts.height))
     numbered = texts.select("premise", "texts").with_row_index("example")
     premises = numbered.select("example", text="premise")
     others = numbered.select("example", text="texts").explode("text")
@@ -62,9 +66,9 @@ class Texts:
     """The texts of a card by the number of the example; the file stays on disk."""
 
     def __init__(self, file: Path) -> None:
-        self._rows = pl.scan_parquet(file)
+        self._rows = stored_rows(file)
         self._sentences = pl.scan_parquet(file.parent / _SENTENCES)
-        self.total = rows_of(file)
+        self.total = int((file.parent / _TOTAL).read_text(encoding="utf-8"))
 
     def sharing(self, number: int) -> tuple[list[int], int]:
         """Return examples that hold one of the sentences of an example, and how many do: a text can be in millions.
@@ -85,9 +89,8 @@ class Texts:
         """Return the texts of some examples."""
         for number in numbers:
             self._check(number)
-        rows = self._rows.select("example_id", "premise", "texts")
-        frames = pl.collect_all([rows.slice(number, 1) for number in numbers])
-        return [ExampleTexts(*frame.row(0)) for frame in frames]
+        rows = map(self._rows.at, numbers)
+        return [ExampleTexts(row["example_id"], row["premise"], row["texts"]) for row in rows]
 
     def _check(self, number: int) -> None:
         if not 0 <= number < self.total:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 #: Bytes of files that are read within a fraction of a second.
 SMALL = 4 << 20
 
+_SOURCES = (
+    "A .parquet, .csv, .tsv, .jsonl or .json(.gz/.zst) file, a folder or glob of them, a folder of texts for every "
+    "class, a saved Hugging Face dataset folder, - for standard input, hf:NAME[/CONFIG]:SPLIT, or preset:NAME."
+)
 TestOption = Annotated[str | None, option("--test", "TEST", "The test split, in any form TRAIN can have.")]
 
 
@@ -33,9 +37,7 @@ class Rows:
         str,
         typer.Argument(
             metavar="TRAIN",
-            help="A .parquet, .csv, .tsv, .jsonl or .json(.gz/.zst) file, a folder or glob of them, a folder of texts "
-            "for every class, a saved Hugging Face dataset folder, - for standard input, hf:NAME[/CONFIG]:SPLIT, or "
-            "preset:NAME.",
+            help=_SOURCES,
             show_default=False,
         ),
     ]
@@ -221,9 +223,7 @@ class OptionalDataset(Dataset):
         str,
         typer.Argument(
             metavar="[TRAIN]",
-            help="A .parquet, .csv, .tsv, .jsonl or .json(.gz/.zst) file, a folder or glob of them, a folder of texts "
-            "for every class, a saved Hugging Face dataset folder, - for standard input, hf:NAME[/CONFIG]:SPLIT, or "
-            "preset:NAME. May be left out with --judge.",
+            help=f"{_SOURCES} May be left out with --judge.",
             show_default=False,
         ),
     ] = ""

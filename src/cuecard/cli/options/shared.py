@@ -109,12 +109,19 @@ SettingsOption = Annotated[
 ]
 
 
+QuietOption = Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)]
+VerboseOption = Annotated[
+    bool, option("--verbose", "-v", "Also print the sections of the card with their tables.", panel=OUTPUT)
+]
+OpenOption = Annotated[bool, option("--open", "Open the report in the browser.", panel=OUTPUT)]
+
+
 @dataclass(frozen=True)
 class Output:
     """What is printed."""
 
     json: Annotated[bool, option("--json", "Print the result as JSON instead of text.", panel=OUTPUT)] = False
-    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False
+    quiet: QuietOption = False
 
     @property
     def silent(self) -> bool:
@@ -152,11 +159,8 @@ class Output:
 class CardOutput(Output):
     """What is printed and written of a card."""
 
-    verbose: Annotated[
-        bool,
-        option("--verbose", "-v", "Also print the sections of the card with their tables.", panel=OUTPUT),
-    ] = False
-    open: Annotated[bool, option("--open", "Open the report in the browser.", panel=OUTPUT)] = False
+    verbose: VerboseOption = False
+    open: OpenOption = False
 
     def show(self, card: Card, out: Path | None, *, sections: Sequence[str] = ()) -> None:
         """Write the card to `out`, or to a temporary folder to open it, and print it; `sections` are printed whole."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import ChartOption, Output, path
+from cuecard.cli.options.shared import ChartOption, OpenOption, Output, QuietOption, VerboseOption, path
 
 REPORT_EXAMPLES = """
 Examples:
@@ -29,11 +29,9 @@ def report(
         Path | None,
         option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.", parser=path),
     ] = None,
-    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")] = False,
-    verbose: Annotated[
-        bool, option("--verbose", "-v", "Also print the sections of the card with their tables.")
-    ] = False,
-    launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    launch: OpenOption = False,
 ) -> None:
     """Print a saved card and write its HTML report."""
     from cuecard.card import load_card, save_report

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.help import OUTPUT
 from cuecard.cli.options.groups import option
-from cuecard.cli.options.shared import SeedOption, path
+from cuecard.cli.options.shared import OpenOption, QuietOption, SeedOption, path
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,9 +45,9 @@ def demo(
     out: Annotated[
         Path, option("--out", "-o", "DIR", "Folder for data, card and report.", parser=path)
     ] = Path("cuecard-demo"),
-    launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
+    launch: OpenOption = False,
     seed: SeedOption = 0,
-    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report."""
     from cuecard.card import join_cards, staged_card
