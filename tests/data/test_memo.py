@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.demo import demo_nli
-from cuecard.data.memo import Memo
+from cuecard.data.parallel import Memo
 
 
 def test_a_value_is_made_once_by_however_many_threads() -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.fingerprint import beginning_hashes, fingerprint, mixed, row_hashes
-from cuecard.data.memo import Memo
+from cuecard.data.parallel import Memo
 from cuecard.data.space import MEMORY, Space, compact
 from cuecard.data.units import (
     UNIT_SCOPES,

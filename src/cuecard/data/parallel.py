@@ -1,11 +1,13 @@
-"""Rows cut into parts for threads; the compiled loops release the interpreter's lock."""
+"""Threads: work that is done side by side, and values that are made once however many ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TypeVar
+from threading import Lock, RLock
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -54,3 +56,38 @@ def running_total(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
+
+
+class Memo:
+    """Values by key, each made once, however many threads ask; beyond `most`, the one unused for longest is dropped.
+
+    Values of different keys may be made at the same time.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._values: OrderedDict[Hashable, object] = OrderedDict()
+        self._lock = Lock()
+        self._being_made: dict[Hashable, RLock] = {}
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._values
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a key, made now if it is not there."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return cast(T, self._values[key])
+            own_lock = self._being_made.setdefault(key, RLock())
+        with own_lock:
+            with self._lock:
+                if key in self._values:
+                    return cast(T, self._values[key])
+            value = make()
+            with self._lock:
+                self._values[key] = value
+                self._being_made.pop(key, None)
+                while len(self._values) > self.most:
+                    self._values.popitem(last=False)
+            return value

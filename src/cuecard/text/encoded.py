@@ -12,8 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.memo import Memo
-from cuecard.data.parallel import running_total
+from cuecard.data.parallel import Memo, running_total
 from cuecard.data.space import MEMORY, Space
 from cuecard.text.annotate import Annotations, Backend, get_annotator
 from cuecard.text.language import guess_language, suggested_tokeniser
