@@ -5,6 +5,11 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
+# What the compiled module is made of; tests run it with checks of every index, benchmarks without.
+NATIVE  := setup.py src/cuecard/stats/_native.pyx $(wildcard src/cuecard/stats/native/*.pxi)
+CHECKED := $(VENV)/.checked
+FAST    := $(VENV)/.fast
+BUILD   := $(BIN)/python setup.py -q build_ext --inplace --force
 
 .PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package licences bench calibration fuzz reproduce reproduce-fast docs clean
 
@@ -27,10 +32,10 @@ types: $(DEV)
 imports: $(DEV)
 	$(BIN)/lint-imports
 
-pytest: $(DEV)
+pytest: $(CHECKED)
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
-test-all: $(DEV)
+test-all: $(CHECKED)
 	$(BIN)/python -m pytest -q
 
 test-minimum: $(DEV) # the lowest versions that pyproject.toml allows
@@ -48,7 +53,7 @@ package: $(DEV) # wheel and sdist in empty environments
 licences: $(DEV)
 	$(BIN)/python scripts/list_licences.py
 
-bench: $(DEV)
+bench: $(FAST)
 	$(BIN)/python -m benchmarks short
 	$(BIN)/python -m benchmarks
 	$(BIN)/python scripts/write_performance.py
@@ -78,7 +83,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -q --upgrade pip
 
-$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+$(STAMP): pyproject.toml constraints.txt $(NATIVE) | $(BIN)/python
 	$(PIP) install -q -c constraints.txt -e ".[english]"
 	touch $@
 
@@ -87,6 +92,14 @@ $(DEV): $(STAMP)
 	$(PIP) check
 	PYTHON=$(BIN)/python sh scripts/system-packages
 	touch $@
+
+$(CHECKED): $(DEV) $(NATIVE)
+	CUECARD_BOUNDSCHECK=1 $(BUILD)
+	rm -f $(FAST) && touch $@
+
+$(FAST): $(DEV) $(NATIVE)
+	CUECARD_BOUNDSCHECK=0 $(BUILD)
+	rm -f $(CHECKED) && touch $@
 
 clean:
 	rm -rf $(VENV) out site .ruff_cache .mypy_cache .pytest_cache .import_linter_cache

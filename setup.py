@@ -50,6 +50,6 @@ directives = {
     "initializedcheck": checked,
 }
 setup(
-    ext_modules=cythonize([native], compiler_directives=directives, force=checked),
+    ext_modules=cythonize([native], compiler_directives=directives, force="--force" in sys.argv or checked),
     cmdclass={"build_ext": BuildNative},
 )
