@@ -135,12 +135,18 @@ def k_means(
     with threadpool_limits(limits=1):
         model = KMeans(k, n_init=1, random_state=seed).fit(points[fitted], sample_weight=weights[fitted])
         centres = model.cluster_centers_
+        assigned, distances = pairwise_distances_argmin_min(points, centres)
         while True:
-            assigned, distances = pairwise_distances_argmin_min(points, centres)
             sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
             if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
                 break
-            centres = np.delete(centres, sizes.argmin(), axis=0)
+            dropped = int(sizes.argmin())
+            centres = np.delete(centres, dropped, axis=0)
+            # All others keep their centre, which has another number now.
+            moved = np.flatnonzero(assigned == dropped)
+            assigned = assigned - (assigned > dropped)
+            if len(moved):
+                assigned[moved], distances[moved] = pairwise_distances_argmin_min(points[moved], centres)
     rank = np.full(len(centres), -1, dtype=np.int64)
     used = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     rank[used] = np.arange(len(used))
