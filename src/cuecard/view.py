@@ -237,7 +237,7 @@ class Intervals(Chart):
     high: str = ""
     series: str = ""
     colour: str = ""
-    legend: bool = True
+    legend: bool | None = None  # by default where there are several names
     differs: str = ""
     line: float | None = None
     tick: str = ""

@@ -146,6 +146,7 @@ def _changes(judged: Sequence[Movement], caption: str) -> Chart:
         high="high",
         colour="verdict",
         colours=VERDICTS,
+        legend=True,
         line=0.0,
         alt="Change of every measure in points with its 95 % CI; the table has the same numbers.",
         caption=caption,

@@ -39,7 +39,7 @@ def draw_bars(chart: Bars) -> alt.LayerChart:
         chart, chart.y, axis.column, chart.behind, chart.low, chart.high, chart.series, chart.colour, chart.fade,
         chart.text, "place", frame=placed,
     )  # fmt: skip
-    base = alt.Chart(rows).encode(y=by_name(chart.y, ordered(chart, chart.y)), tooltip=tooltip_of(chart))
+    base = alt.Chart(rows).encode(y=by_name(chart, chart.y), tooltip=tooltip_of(chart))
     series = ordered(chart, chart.series) if chart.series else []
     if series and not chart.stacked:
         base = base.encode(yOffset=alt.YOffset(f"{chart.series}:N", sort=series))
@@ -49,7 +49,9 @@ def draw_bars(chart: Bars) -> alt.LayerChart:
     )
     bars = bars.encode(x=along(alt.X, axis, **({"stack": "zero"} if chart.stacked else {})))
     if colour:
-        bars = bars.encode(color=colour_of(chart, colour, legend=colour != chart.y, symbolType="square"))
+        bars = bars.encode(
+            color=colour_of(chart, colour, legend=None if colour != chart.y else False, symbolType="square")
+        )
     if chart.stacked:
         bars = bars.encode(order=alt.Order("place:Q"))
     if chart.fade:

@@ -32,12 +32,12 @@ def draw_intervals(chart: Intervals) -> alt.LayerChart:
     rows = rows_of(
         chart, chart.y, axis.column, chart.low, chart.high, grouped, chart.differs, chart.tick, chart.second, chart.text
     )  # fmt: skip
-    base = alt.Chart(rows).encode(y=by_name(chart.y, ordered(chart, chart.y)), tooltip=tooltip_of(chart))
+    base = alt.Chart(rows).encode(y=by_name(chart, chart.y), tooltip=tooltip_of(chart))
     if chart.series:
         base = base.encode(yOffset=alt.YOffset(f"{chart.series}:N", sort=ordered(chart, chart.series)))
     plain = base
     if grouped:
-        base = base.encode(color=colour_of(chart, grouped, legend=chart.legend, symbolType="circle"))
+        base = base.encode(color=colour_of(chart, grouped, legend=chart.legend))
     style = {} if grouped else ACCENT
     layers: list[alt.Chart] = []
     if chart.line is not None:
@@ -52,8 +52,8 @@ def draw_intervals(chart: Intervals) -> alt.LayerChart:
     if chart.differs:
         scale = alt.Scale(domain=[True, False], range=["circle", "triangle-up"])
         point = point.encode(shape=alt.Shape(f"{chart.differs}:N", scale=scale, legend=None))
-    elif chart.series:
-        point = point.encode(shape=shape_of(chart, chart.series, legend=chart.legend))
+    elif grouped and not chart.second and chart.legend is not False:
+        point = point.encode(shape=shape_of(chart, grouped, legend=chart.legend))
     layers.append(point)
     if chart.second:
         hollow = base.mark_point(style="hollow", size=55, shape="diamond", strokeWidth=1.8, opacity=1)
@@ -151,7 +151,7 @@ def draw_pairs(chart: Pairs) -> alt.LayerChart:
         lines = lines.encode(x=place, y=along(alt.Y, chart.axis, "from"), y2=alt.Y2("to:Q"))
         dots = dots.encode(x=place, y=along(alt.Y, chart.axis, "value"))
         return alt.layer(lines, dots).properties(width="container", height=280)
-    item = by_name("item", [str(row["item"]) for row in rows], room=320)
+    item = by_name(chart, "item", [str(row["item"]) for row in rows])
     lines = lines.encode(y=item, x=along(alt.X, chart.axis, "from"), x2=alt.X2("to:Q"))
     dots = dots.encode(y=item, x=along(alt.X, chart.axis, "value"))
     return alt.layer(lines, dots).properties(width="container", height=alt.Step(24))

@@ -140,12 +140,13 @@ def scale_of(axis: Axis) -> alt.Scale:
     return alt.Scale(**options)
 
 
-def by_name(column: str, names: Sequence[str], room: int = 260) -> alt.Y:
-    """Return the rows of a chart by name, in an order."""
-    return alt.Y(f"{column}:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=room))
+def by_name(chart: Chart, column: str, names: Sequence[str] = ()) -> alt.Y:
+    """Return the rows of a chart by name, in their order or another."""
+    axis = alt.Axis(labelLimit=360 if chart.wide else 160)
+    return alt.Y(f"{column}:N", sort=list(names or ordered(chart, column)), title=None, axis=axis)
 
 
-def colour_of(chart: Chart, column: str, *, legend: bool = True, **options: Any) -> alt.Color:
+def colour_of(chart: Chart, column: str, *, legend: bool | None = None, **options: Any) -> alt.Color:
     """Return the colour of each name, of labels the same in every chart; the theme holds the colours themselves.
 
     Of more names than a legend can list, the tooltip says which is which.
@@ -153,7 +154,7 @@ def colour_of(chart: Chart, column: str, *, legend: bool = True, **options: Any)
     names = names_in(chart, column)
     if len(names) > MOST_IN_LEGEND:
         return alt.Color(f"{column}:N", legend=None)
-    listed = legend and chart.frame[column].n_unique() > 1
+    listed = chart.frame[column].n_unique() > 1 if legend is None else legend
     if not chart.wide:
         options["columns"] = legend_columns(names)
     return alt.Color(
@@ -163,13 +164,13 @@ def colour_of(chart: Chart, column: str, *, legend: bool = True, **options: Any)
     )
 
 
-def shape_of(chart: Chart, column: str, *, legend: bool = True, **options: Any) -> alt.Shape:
+def shape_of(chart: Chart, column: str, *, legend: bool | None = None, **options: Any) -> alt.Shape:
     """Return the shape of each name, so that colour is never the only difference."""
     names = names_in(chart, column)
     if len(names) > MOST_IN_LEGEND:
         return alt.Shape(f"{column}:N", legend=None)
     scale = alt.Scale(domain=names, range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
-    listed = legend and chart.frame[column].n_unique() > 1
+    listed = chart.frame[column].n_unique() > 1 if legend is None else legend
     if not chart.wide:
         options["columns"] = legend_columns(names)
     return alt.Shape(f"{column}:N", scale=scale, legend=alt.Legend(title=None, **options) if listed else None)
