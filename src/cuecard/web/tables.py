@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 import pyarrow as pa
@@ -157,7 +157,7 @@ class StoredRows:
         self._reader = pa.ipc.open_file(pa.OSFile(str(file), "rb"))
         self._lock = threading.Lock()
 
-    def at(self, number: int) -> Row:
+    def at(self, number: int) -> dict[str, Any]:
         """Return one row."""
         part, place = divmod(number, _BATCH)
         with self._lock:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.analysis import Summary
+from cuecard.analysis import Row, Summary
 from cuecard.data import Preset
 from cuecard.remedies.correction import cost_sentence
 from cuecard.remedies.stress_sets import StressSet
@@ -20,7 +20,7 @@ from cuecard.stats import format_p
 from cuecard.wording import display_text, listed, plural
 
 
-def render_correction(metrics: Summary, console: Console) -> None:
+def render_correction(metrics: Row, console: Console) -> None:
     """Print both sets of predictions beside each other, and the cost in a sentence."""
     title = f"{display_text(metrics['model'], 60)} corrected for {plural(metrics['cues'], 'cue')}"
     console.print(Text(f"{title}, method {metrics['method']}", style="bold"))
@@ -45,7 +45,7 @@ def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
     return table
 
 
-def tuning_note(metrics: Summary) -> str:
+def tuning_note(metrics: Row) -> str:
     """Return the strength, what it was chosen on, and whether the aim was reached there."""
     strengths = [" and ".join(f"{value:g}" for value in one) for one in metrics["strengths"]]
     kind = " over all examples and within labels" if len(metrics["strengths"][0]) == 2 else ""
