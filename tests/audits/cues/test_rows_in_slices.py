@@ -42,9 +42,8 @@ def question(i: int) -> dict[str, object]:
 def statistics(cues: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     """Return the columns of a table of cues that a second sample is compared with."""
     share = rng.uniform(0.4, 0.9, cues.height)
-    return cues.with_columns(
-        adjusted_share=share, adjusted_low=share - 0.1, adjusted_high=share + 0.1, effective_n=200, chance=0.4
-    )
+    adjusted = {"adjusted_share": share, "adjusted_low": share - 0.1, "adjusted_high": share + 0.1}
+    return cues.with_columns(share=share + 0.02, **adjusted, effective_n=200, chance=0.4)
 
 
 @pytest.fixture

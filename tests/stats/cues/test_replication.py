@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats.cues.replication import at_chance, replication, shrunk_shares
+from cuecard.stats.cues.replication import at_chance, held_interval, replication, shrunk_shares
 
 
 def test_a_true_share_rarely_vanishes_and_a_lucky_one_rarely_holds() -> None:
@@ -89,3 +89,26 @@ def test_copies_of_one_text_confirm_nothing() -> None:
     assert many.named() == ["holds"]
     assert one.named() == ["open"]
     assert one.again.item() == 1.0
+
+
+@pytest.mark.parametrize(("spread", "strong"), [(0.1, 0.3), (0.2, 0.1), (0.3, 0.05)])
+def test_intervals_over_both_samples_cover_the_shares_of_cues_that_were_picked_at_even_labels(spread, strong):
+    rng = np.random.default_rng(0)
+    held, plain, picked = 0, 0, 0
+    for _ in range(12):
+        true = np.clip(0.5 + spread * rng.standard_normal(600) * (rng.random(600) < strong), 0.03, 0.97)
+        n = rng.poisson(rng.exponential(40, 600)) + 5
+        m, k = rng.poisson(n / 3), rng.binomial(n, true)
+        again, turned = rng.binomial(m, true), k / n < 0.5
+        true, k = np.where(turned, 1 - true, true), np.where(turned, n - k, k)
+        again = np.where(turned, m - again, again)
+        cues = (k / n - 0.5) / np.sqrt(0.25 / n) > 3
+        corrected = shrunk_shares(k, n)
+        low, high = held_interval(corrected, k / n, n, again / np.maximum(m, 1), m)
+        held += ((low <= true) & (true <= high))[cues].sum()
+        both = replication(corrected.share, n, again, m, 0.5)
+        plain += ((both.low <= true) & (true <= both.high))[cues].sum()
+        picked += cues.sum()
+    assert picked > 100
+    assert held >= 0.93 * picked
+    assert plain < held

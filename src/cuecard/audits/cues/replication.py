@@ -14,7 +14,7 @@ from scipy import sparse
 from cuecard.data import Instances
 from cuecard.features import Family
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, divided
-from cuecard.stats.cues.replication import OUTCOMES, replication
+from cuecard.stats.cues.replication import OUTCOMES, ShrunkShares, held_interval, replication
 from cuecard.stats.units.codes import counts_of_codes, first_of_code
 from cuecard.text import Encoded
 
@@ -170,7 +170,10 @@ def held_shares(
         texts, squares = _unit_sums(rows, sample, units, in_test)
         worth = again.n * np.nan_to_num(divided(again.examples, squares))
         found = replication(share, n, again.k, again.n, chance, chance_again=there, effective_again=worth)
-        outcome, both, low, high = found.outcome, found.share, found.low, found.high
+        outcome, both = found.outcome, found.share
+        corrected = ShrunkShares(*(cues[f"adjusted_{part}"].to_numpy() for part in ("share", "low", "high")))
+        low, high = held_interval(corrected, cues["share"].to_numpy(), n, found.again, worth)
+        low, high = np.minimum(low, both), np.maximum(high, both)
         again_n, again_share = again.n, divided(again.k, again.n)
         again_at_chance = np.where(again.n > 0, found.again, np.nan)
         coverage = np.minimum(

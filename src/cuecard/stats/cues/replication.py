@@ -122,6 +122,37 @@ def _interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
     return np.minimum(low, share), np.maximum(high, share)
 
 
+def held_interval(
+    corrected: ShrunkShares,
+    share: npt.ArrayLike,
+    n: npt.ArrayLike,
+    again: npt.ArrayLike,
+    n_again: npt.ArrayLike,
+) -> tuple[Floats, Floats]:
+    """Return the interval of shares over a first sample, in which they were picked, and a second one.
+
+    The first sample is worth what the interval of its corrected share tells. The correction may pull a rare strong
+    share too far to the others, so that the interval includes that of the uncorrected shares.
+
+    Args:
+        corrected: shares in the first sample, corrected for selection, with their intervals.
+        share: the same, uncorrected.
+        n: instances they rest on.
+        again: shares in the second sample, at the chance level of the first.
+        n_again: instances there.
+    """
+    size, worth = np.asarray(n, np.float64), np.asarray(n_again, np.float64)
+    spread = np.maximum(corrected.high - corrected.low, 1e-9) / (2 * 1.959964)
+    told = np.minimum(size, corrected.share * (1 - corrected.share) / spread**2)
+    ends = []
+    for first, rests_on in ((corrected.share, told), (np.asarray(share, np.float64), size)):
+        total = np.maximum(rests_on + worth, 1e-300)
+        pooled = np.where(worth > 0, (first * rests_on + np.nan_to_num(again) * worth) / total, first)
+        ends.append(_interval(pooled, total))
+    (low, high), (uncorrected_low, uncorrected_high) = ends
+    return np.minimum(low, uncorrected_low), np.maximum(high, uncorrected_high)
+
+
 #: True shares that the distribution may hold, at the middle of equal bins.
 _GRID = (np.arange(100) + 0.5) / 100
 #: Rounds of expectation–maximisation. Few of them keep the distribution smooth: run to its end, it gathers on a few
