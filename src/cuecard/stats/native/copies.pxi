@@ -349,7 +349,7 @@ def rising_order(const uint64_t[::1] keys):
             ends[(keys[i] >> shift) + 1] += 1
         for i in range(1, ends.shape[0]):
             ends[i] += ends[i - 1]
-    used = ends.base[:-1].copy()
+    used = ends.base[: ends.shape[0] - 1].copy()
     with nogil:
         for i in range(n):
             part = keys[i] >> shift
