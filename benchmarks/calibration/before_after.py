@@ -49,10 +49,12 @@ def few_hypotheses(_: Path) -> str:
 def hopeless_tests(data: Path) -> str:
     """Associations of SICK's training set, without and with the tests that cannot be significant."""
     audit = Cues()
-    encoded, families = audit.prepared(_load(data, "sick/train"))
+    loaded = _load(data, "sick/train")
+    every_row = loaded.with_columns(row=pl.int_range(len(loaded), eager=True)).clustered_by("row")
     texts = []
-    for copies in (False, True):
-        counts = count_cues(encoded, families, minimum=audit.min_count, copies=copies)
+    for copies, instances in ((False, every_row), (True, loaded)):
+        encoded, families = audit.prepared(instances)
+        counts = count_cues(encoded, families, minimum=audit.min_count)
         by_label = [f"train_{label}" for label in counts.labels]
         features = counts.features.filter(pl.sum_horizontal(by_label) >= audit.min_count)
         prior = counts.totals[0] / counts.totals[0].sum()

@@ -10,7 +10,8 @@ from cuecard.registry import Registry, lacking
 
 if TYPE_CHECKING:
     from cuecard.audits.clusters import Clusters
-    from cuecard.audits.cues import Cues, Explanation, explain
+    from cuecard.audits.cues import Cues
+    from cuecard.audits.cues.explain import Explanation, explain
     from cuecard.audits.overview import Overview
     from cuecard.audits.pair_graph import PairGraphAudit
     from cuecard.audits.partial_input import PartialInput

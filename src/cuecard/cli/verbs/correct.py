@@ -165,7 +165,7 @@ def correct(
 
         from cuecard.report import render_correction
 
-        render_correction(done.metrics, Console())
+        render_correction(dict(done.metrics), Console())
         test = f" --test {dataset.test}" if dataset.test else ""
         typer.echo(f"Corrected predictions: {out}")
         typer.echo(f"Next: cuecard probe {dataset.train}{test} --predictions {out}")
