@@ -7,8 +7,7 @@ import mmap
 import os
 import shutil
 import tempfile
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +26,6 @@ B = TypeVar("B")
 SMALL = 1 << 20
 #: How the names of files and folders begin that are being written.
 _STAGED = "."
-#: Files of numbers that are open.
-_MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 class Engine:
@@ -47,8 +44,6 @@ class Engine:
 @dataclass(frozen=True)
 class Space:
     """Memory, or a folder whose files are mapped.
-
-    What is written under a name is found there by the next run with the same content.
 
     Attributes:
         folder: where large arrays and tables are; None for memory.
@@ -96,7 +91,7 @@ class Space:
                 os, "posix_fallocate"
             ):  # a full disk is told about here, rather than by the end of the process
                 os.posix_fallocate(file.fileno(), 0, size)
-            return _registered(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
+            return np.asarray(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
 
     def joined(self, dtype: npt.DTypeLike, parts: Iterable[Array]) -> Array:
         """Return arrays one after another, of which only one at a time is in memory where texts are on disk."""
@@ -111,7 +106,7 @@ class Space:
             if not size:
                 return np.empty(0, dtype)
             # Compiled loops take what could be written to as any other array; nobody does.
-            return _registered(np.memmap(file, dtype=dtype, mode="c", shape=(size,)))
+            return np.asarray(np.memmap(file, dtype=dtype, mode="c", shape=(size,)))
 
     def stored(self, values: Array) -> Array:
         """Return the same numbers, in a file where they are many."""
@@ -136,20 +131,6 @@ class Space:
             return values[int(rows[0]) :][: len(rows)]
         return self.computed(values.dtype, len(rows), lambda some: values[rows[some]])
 
-    def named(self, name: str, make: Callable[[], Mapping[str, Array]]) -> Mapping[str, Array]:
-        """Return arrays that `make` makes, now or in an earlier run that was interrupted."""
-        if self.folder is None:
-            return make()
-        place = self.folder / name
-        if not place.is_dir():
-
-            def write(staged: Path) -> None:
-                for key, values in make().items():
-                    np.save(staged / f"{key}.npy", values)
-
-            write_folder(place, write)
-        return {file.stem: _mapped(file) for file in sorted(place.glob("*.npy"))}
-
     @contextmanager
     def place(self) -> Iterator[Path | None]:
         """Yield a folder for other files, which are deleted then; None where arrays are in memory."""
@@ -158,11 +139,6 @@ class Space:
             return
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             yield Path(folder)
-
-    def release(self) -> None:
-        """Free the memory of numbers that are also on disk."""
-        for mapped in _MAPPED if hasattr(mmap, "MADV_DONTNEED") else ():
-            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 #: Arrays in memory.
@@ -228,15 +204,3 @@ def write_folder(place: Path, write: Callable[[Path], None]) -> None:
         except BaseException:
             shutil.rmtree(staged, ignore_errors=True)
             raise
-
-
-def _mapped(file: Path) -> Array:
-    # Compiled loops take what could be written to as any other array; nobody does.
-    return _registered(np.load(file, mmap_mode="c"))
-
-
-def _registered(array: Array) -> Array:
-    """Return the array as one like others; `Space.release` finds its file as long as it is used."""
-    if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
-        _MAPPED.add(array._mmap)  # type: ignore[attr-defined]
-    return np.asarray(array)

@@ -216,14 +216,6 @@ def ranked_responses(raw: RawTable) -> RawTable:
     return raw if long is None else _with_chosen(raw, long)
 
 
-def has_response_per_row(raw: RawTable) -> bool:
-    """Return whether `ranked_responses` makes one example of several rows: those that share a prompt."""
-    names = by_normal_name(raw.frame.columns)
-    if {"chosen", "rejected"} & set(names) or _rated_pair(raw.frame, names) is not None:
-        return False
-    return _from_lists(raw, names) is None and _from_rows(raw.frame, names) is not None
-
-
 def _rated_pair(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame | None:
     """Return the table with the winner of two responses that have a rating each, None where that is not its form."""
     flags = {name for group in ONE_HOT_WINNERS for name in group}
