@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-import vl_convert
 
 from cuecard.report.charts.drawing import themed
 from cuecard.report.charts.kinds import chart_specification, draw
@@ -21,6 +20,8 @@ from cuecard.view import (
     Pairs,
     Scatter,
 )
+
+vl_convert = pytest.importorskip("vl_convert")
 
 ROWS = pl.DataFrame(
     {
