@@ -25,9 +25,9 @@ from cuecard.probes import (
     choose_cues,
     counted_once,
 )
-from cuecard.probes.accuracy import accuracy_table
-from cuecard.probes.permutation import usual_table
-from cuecard.probes.reliance import given_length
+from cuecard.probes.cues.accuracy import accuracy_table
+from cuecard.probes.cues.permutation import usual_table
+from cuecard.probes.cues.reliance import given_length
 from cuecard.stats.arrays import Ints
 
 #: Words to probe for: neither so frequent nor so rare that a test could not reject.

@@ -15,7 +15,7 @@ from cuecard.features import Bigrams
 from cuecard.models.bias_experts import BiasExpert
 from cuecard.models.text_model import partial_condition
 from cuecard.probes import CueSet, Predictions, check_test
-from cuecard.probes.cue_set import WordTests
+from cuecard.probes.cues.cue_set import WordTests
 from cuecard.remedies import LexicalWeights
 from cuecard.remedies.correction import ListedCues, scored
 from cuecard.stats.arrays import Bools, Floats

@@ -11,7 +11,7 @@ import cuecard as cc
 from cuecard.data.demo import demo_nli
 from cuecard.models.endpoint import AnswerCache, Endpoint, Question
 from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_answers, read_predictions
-from cuecard.probes.cue_members import sample_test
+from cuecard.probes.cues.members import sample_test
 
 pytestmark = pytest.mark.slow
 

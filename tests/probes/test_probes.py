@@ -24,8 +24,8 @@ from cuecard.probes import (
     check_test,
     choose_cues,
 )
-from cuecard.probes.accuracy import accuracy_table
-from cuecard.probes.permutation import usual_table
+from cuecard.probes.cues.accuracy import accuracy_table
+from cuecard.probes.cues.permutation import usual_table
 
 MODELS = 60
 

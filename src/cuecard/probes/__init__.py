@@ -9,11 +9,13 @@ from cuecard.analysis import Analysis
 from cuecard.registry import Registry, lacking
 
 if TYPE_CHECKING:
-    from cuecard.probes.accuracy import AccuracyTest
-    from cuecard.probes.cue_members import CueStressSet, cue_stress_set
-    from cuecard.probes.cue_set import CueSet, choose_cues
+    from cuecard.probes.cues.accuracy import AccuracyTest
+    from cuecard.probes.cues.cue_set import CueSet, choose_cues
+    from cuecard.probes.cues.distribution import DistributionTest
+    from cuecard.probes.cues.members import CueStressSet, cue_stress_set
+    from cuecard.probes.cues.permutation import PermutationTest
+    from cuecard.probes.cues.reliance import Reliance
     from cuecard.probes.debiased_evaluation import DebiasedEvaluation
-    from cuecard.probes.distribution import DistributionTest
     from cuecard.probes.examples import UNANSWERED, check_test
     from cuecard.probes.hard_subset import HardSubset
     from cuecard.probes.identical_pairs import (
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     )
     from cuecard.probes.net_scores import NetScores
     from cuecard.probes.option_order import OptionOrder, OptionOrderTest
-    from cuecard.probes.permutation import PermutationTest
     from cuecard.probes.predictions import (
         Predictions,
         PredictionSource,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         read_predictions,
     )
     from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers
-    from cuecard.probes.reliance import Reliance
     from cuecard.probes.trained import (
         LINEAR_MODELS,
         asked_recipes,
@@ -55,10 +55,10 @@ PROBES: Registry[type[Analysis]] = Registry(
     "probe", group="cuecard.probes", check=lacking("name", "title", "tasks", "run", "__dataclass_fields__")
 )
 # The order in which probes run and appear on a card.
-PROBES.declare("reliance", "cuecard.probes.reliance:Reliance")
-PROBES.declare("accuracy_test", "cuecard.probes.accuracy:AccuracyTest")
-PROBES.declare("distribution_test", "cuecard.probes.distribution:DistributionTest")
-PROBES.declare("permutation_test", "cuecard.probes.permutation:PermutationTest")
+PROBES.declare("reliance", "cuecard.probes.cues.reliance:Reliance")
+PROBES.declare("accuracy_test", "cuecard.probes.cues.accuracy:AccuracyTest")
+PROBES.declare("distribution_test", "cuecard.probes.cues.distribution:DistributionTest")
+PROBES.declare("permutation_test", "cuecard.probes.cues.permutation:PermutationTest")
 PROBES.declare("agreement", "cuecard.probes.model_pairs:AgreementOfModels")
 PROBES.declare("paired_comparison", "cuecard.probes.model_pairs:PairedComparison")
 PROBES.declare("option_order", "cuecard.probes.option_order:OptionOrderTest")

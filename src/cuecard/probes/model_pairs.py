@@ -20,7 +20,7 @@ from cuecard.models.saliency import (
     saliency_table,
     token_texts,
 )
-from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import (
     UNANSWERED,
     check_test,

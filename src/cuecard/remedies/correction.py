@@ -25,8 +25,8 @@ from cuecard.models.bias_experts import (
 from cuecard.models.examples import by_example
 from cuecard.models.fitted import prediction_table
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
-from cuecard.probes.cue_members import presence_of
-from cuecard.probes.cue_set import WordTests, choose_cues
+from cuecard.probes.cues.cue_set import WordTests, choose_cues
+from cuecard.probes.cues.members import presence_of
 from cuecard.remedies.tuning import Aim, Method, Part, Tuned, tune
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Bools, Floats, Ints

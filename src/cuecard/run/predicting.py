@@ -25,7 +25,7 @@ from cuecard.probes import (
     prompted_answers,
     read_predictions,
 )
-from cuecard.probes.cue_members import sample_test
+from cuecard.probes.cues.members import sample_test
 from cuecard.probes.predictions import as_split
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.remedies.correction import Corrected, Correction

@@ -18,7 +18,7 @@ from cuecard.probes import (
     read_many_predictions,
     read_predictions,
 )
-from cuecard.probes.cue_members import cue_stress_set, sample_test
+from cuecard.probes.cues.members import cue_stress_set, sample_test
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.report.sections import section_view
 from pace import PATIENCE

@@ -17,9 +17,9 @@ from cuecard.data.reading.formats import check_regular, shown
 from cuecard.errors import InputError, UsageError
 from cuecard.features.cue_names import spoken_cue
 from cuecard.models.endpoint import AnswerCache, Endpoint, Question, Reply
-from cuecard.probes.accuracy import accuracy_table
-from cuecard.probes.cue_set import CueSet
-from cuecard.probes.distribution import DistributionTest
+from cuecard.probes.cues.accuracy import accuracy_table
+from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.cues.distribution import DistributionTest
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer, structured_answer
 from cuecard.probes.formats.table import READ_FROM

@@ -18,7 +18,7 @@ from cuecard.audits.cues.findings import cue_gain
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints
-from cuecard.probes.cue_members import informative_cells, presence_of
+from cuecard.probes.cues.members import informative_cells, presence_of
 from cuecard.stats.entropy_balancing import entropy_balance
 from cuecard.stats.removal import feature_z, weight_order, z_order
 

@@ -19,7 +19,7 @@ from cuecard.errors import UsageError
 from cuecard.features import Family, Lengths, Positions, Presence, Words, count_cues
 from cuecard.features.cue_names import named_feature
 from cuecard.features.family import learned
-from cuecard.probes.cue_members import (
+from cuecard.probes.cues.members import (
     Membership,
     columns_in_test,
     feature_columns,

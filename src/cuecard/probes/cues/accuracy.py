@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, interval
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, Summary, interval
 from cuecard.data import Instances
 from cuecard.features.cue_names import spoken_cue
-from cuecard.probes.cue_set import CueSet
-from cuecard.probes.cue_views import accuracy_view
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import (
     effects_of,
     for_model,
@@ -26,7 +25,144 @@ from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.models.paired import deflated_log10_p
 from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
-from cuecard.wording import percent, plural, points
+from cuecard.view import (
+    Axis,
+    Bars,
+    Column,
+    HeatMap,
+    KeyFigure,
+    Outcome,
+    Table,
+    View,
+    interval_columns,
+)
+from cuecard.wording import (
+    ci,
+    display_text,
+    percent,
+    plural,
+    points,
+)
+
+MOST_ROWS = 300
+_ADJUSTED = "p-value adjusted for multiple tests (false discovery rate)"
+
+
+def accuracy_view(outcome: Outcome) -> View:
+    """Return accuracy gaps per model and cue, and the weakness of every model."""
+    models, table = outcome.summary["models"], outcome.tables["accuracy_test"]
+    notes = [
+        f"{display_text(name, 60)}: {display_text(note, 300)}"
+        for name, scores in models.items()
+        for note in ([f"read as {scores['read_as']}."] if scores.get("read_as") else []) + scores["notes"]
+    ]
+    figures = [
+        KeyFigure(
+            f"{display_text(name, 40)} accuracy",
+            percent(scores["accuracy"]),
+            ci(scores["low"], scores["high"]),
+        )
+        for name, scores in models.items()
+    ]
+    return View(
+        lead=[_accuracy(name, scores, outcome.summary["cues"]) for name, scores in models.items()],
+        figures=figures,
+        charts=[_gap_map(table), _weakness(models)] if table.height else [],
+        tables=[_gaps(table)] if table.height else [],
+        notes=notes,
+    )
+
+
+def _accuracy(name: str, scores: Summary, cues: int) -> str:
+    right = percent(scores["accuracy"])
+    accuracy = f"{display_text(name, 60)} has an accuracy of {right} on {scores['n']:,} test examples"
+    if "weakness" not in scores:
+        return f"{accuracy}."
+    corrected = scores["weakness_corrected"]
+    # The estimate has no bias, so it is below zero where chance alone would give a larger sum.
+    left = (
+        f"{100 * corrected:z.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
+    )
+    return (
+        f"{accuracy}. Its absolute accuracy gaps over {plural(cues, 'cue')} sum to "
+        f"{100 * scores['weakness']:z.1f} points, {left} (95 % CI of the true sum "
+        f"{100 * scores['weakness_low']:z.1f} to {100 * scores['weakness_high']:z.1f})."
+    )
+
+
+def _gap_map(table: pl.DataFrame) -> HeatMap:
+    """Return ΔAcc as a map of models × cues."""
+    cells = table.drop_nans("gap")
+    rows = cells.rows(named=True)
+    cells = cells.with_columns(
+        text=pl.Series(
+            [f"{points(row['gap'])}{'' if row['significant'] else '°'}" for row in rows], dtype=pl.String
+        ),
+    )
+    return HeatMap(
+        title="Accuracy gap by cue",
+        data=cells,
+        x="model",
+        y="feature",
+        value=Axis("gap", kind="points"),
+        middle=0.0,
+        text="text",
+        tooltip={
+            "gap_low": Column("CI low", "points"),
+            "gap_high": Column("CI high", "points"),
+            "with_cue": Column("test examples with the cue", "count"),
+            "log10_p": Column("p-value", "log10_p"),
+        },
+        alt="Map of the accuracy gap of each model for each cue; the table has the same numbers.",
+        caption="Accuracy with the cue minus without, in points; ° marks a gap that is not significant.",
+        name="gaps",
+    )
+
+
+def _weakness(models: Summary) -> Bars:
+    """Return Σ|Δ| of every model: raw, and without what noise adds, with its interval."""
+    rows = [
+        {
+            "model": name,
+            "raw": scores["weakness"],
+            "corrected": max(scores["weakness_corrected"], 0.0),
+            "low": scores["weakness_low"],
+            "high": scores["weakness_high"],
+        }
+        for name, scores in models.items()
+        if "weakness" in scores
+    ]
+    schema = {"model": pl.String, **dict.fromkeys(("raw", "corrected", "low", "high"), pl.Float64)}
+    return Bars(
+        title="Model weakness",
+        data=pl.DataFrame(rows, schema=schema).sort("corrected", maintain_order=True),
+        y="model",
+        x=Axis("corrected", "sum of absolute accuracy gaps, in points", "points"),
+        behind="raw",
+        low="low",
+        high="high",
+        alt="Bars of the sum of absolute accuracy gaps of each model, raw and corrected for noise.",
+        caption="Grey: raw sum. Blue: corrected for noise. Line: 95 % CI.",
+        name="weakness",
+    )
+
+
+def _gaps(table: pl.DataFrame) -> Table:
+    columns = {
+        "feature": Column("Cue"),
+        "model": Column("Model", brief=table["model"].n_unique() > 1),
+        "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
+        **interval_columns("gap_", "points", brief=True),
+        "q_value": Column("q", "probability", _ADJUSTED),
+        "accuracy_with": Column("Acc. with", "percent"),
+        "accuracy_without": Column("Acc. without", "percent"),
+        "with_cue": Column("With cue", "count", "test examples with the cue"),
+        "label": Column("Usual label", "label"),
+    }
+    shown = table.sort(~pl.col("significant"), -pl.col("gap").abs(), nulls_last=True, maintain_order=True)
+    title = "Accuracy with and without each cue"
+    return Table(title, "accuracy_test", columns, data=shown, most=MOST_ROWS, searchable=True)
+
 
 #: A gap gets a sentence if its interval lies this far from zero.
 NOTABLE_GAP = 0.05

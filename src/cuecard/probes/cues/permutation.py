@@ -9,18 +9,153 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, Skip, interval
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, Skip, Summary, interval
 from cuecard.data import Instances
-from cuecard.probes.cue_members import Membership, membership
-from cuecard.probes.cue_set import CueSet
-from cuecard.probes.cue_views import permutation_view
+from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.cues.members import Membership, membership
 from cuecard.probes.examples import for_model, nullable, tested_columns, versus, widened_within
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import format_p, newcombe_difference
 from cuecard.stats.arrays import Bools, Ints
 from cuecard.stats.models.paired import deflated_log10_p, two_sided_design_effects
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
-from cuecard.wording import TRAINING_SET, percent, plural, points
+from cuecard.view import (
+    Axis,
+    Bars,
+    Column,
+    Intervals,
+    Outcome,
+    Table,
+    View,
+)
+from cuecard.wording import (
+    TRAINING_SET,
+    ci,
+    display_text,
+    percent,
+    plural,
+    points,
+    probability,
+)
+
+MOST_WORDS = 300
+#: −log₁₀ of 0.05.
+LEVEL = 1.30103
+_ADJUSTED = "p-value adjusted for multiple tests (false discovery rate)"
+
+
+def permutation_view(outcome: Outcome) -> View:
+    """Return each model's accuracy on usual and unusual examples with its exact p-value."""
+    summary, models = outcome.summary, outcome.summary["models"]
+    lead = [
+        f"{display_text(name, 60)} has an accuracy of {percent(test['usual_accuracy'])} on {test['usual']:,} "
+        f"test examples that contain a strong word with its usual label, and "
+        f"{percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
+        f"difference of {points(test['difference'])} points ({ci(test['low'], test['high'], points)}; "
+        f"p = {probability(None, test['log10_p_decisive'])}, {_other_p(test)})."
+        for name, test in models.items()
+    ]
+    return View(
+        lead=lead,
+        charts=[_usual(summary), _permutation_p(summary)],
+        tables=[_words(outcome.tables["permutation_words"])],
+        notes=[display_text(note, 400) for note in summary.get("notes", ())],
+    )
+
+
+def _other_p(test: Summary) -> str:
+    """Return the p-values behind the one that decides, and the paper's, which does not discount shared texts."""
+    plain, stratified = _both_p(test)
+    return (
+        f"the larger of {probability(None, plain)} over all examples and {probability(None, stratified)} stratified by "
+        f"correct answer; by the paper's formula {probability(None, test['log10_p_exact'])}"
+    )
+
+
+def _both_p(test: Summary) -> tuple[float, float]:
+    """Return log10 of the p-values over all examples and within each correct answer."""
+    plain, stratified = (
+        float(test[name] if name in test else test["log10_p"])
+        for name in ("log10_p_unstratified", "log10_p_stratified")
+    )
+    return plain, stratified
+
+
+def _usual(summary: Summary) -> Bars:
+    """Return each model's accuracy where words have their usual label and where they have another."""
+    rows = [
+        {
+            "model": name,
+            "words have": kind,
+            "accuracy": test[f"{key}_accuracy"],
+            "n": test[key],
+            "text": percent(test[f"{key}_accuracy"]),
+        }
+        for name, test in summary["models"].items()
+        for kind, key in (("usual label", "usual"), ("another label", "unusual"))
+    ]
+    schema = {
+        "model": pl.String,
+        "words have": pl.String,
+        "accuracy": pl.Float64,
+        "n": pl.Int64,
+        "text": pl.String,
+    }
+    return Bars(
+        title="Usual and other labels",
+        data=pl.DataFrame(rows, schema=schema),
+        y="model",
+        x=Axis("accuracy", "accuracy", "percent", domain=(0, 1.15), ticks=(0, 0.5, 1)),
+        series="words have",
+        text="text",
+        tooltip={"n": Column("test examples", "count")},
+        alt="Bars of each model's accuracy if words have their usual label and if they have another.",
+        caption=f"{summary['words_in_test']} of {summary['words']} words occur in the test set; "
+        f"{summary['both_sets']:,} examples are in both groups.",
+        wide=False,
+        name="usual",
+    )
+
+
+def _permutation_p(summary: Summary) -> Intervals:
+    """Return the permutation test's p of every model on a logarithmic scale, with and without strata."""
+    kinds = ["over all examples", "stratified by correct answer"]
+    rows = [
+        {"model": name, "shuffled": kind, "exponent": -value}
+        for name, test in summary["models"].items()
+        for kind, value in zip(kinds, _both_p(test), strict=True)
+    ]
+    schema = {"model": pl.String, "shuffled": pl.String, "exponent": pl.Float64}
+    return Intervals(
+        title="p-values",
+        data=pl.DataFrame(rows, schema=schema),
+        y="model",
+        x=Axis("exponent", "p-value (logarithmic)", "log10_p"),
+        series="shuffled",
+        colours=kinds,
+        line=LEVEL,
+        alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
+        caption="Further right is stronger evidence; the dashed line is 0.05.",
+        wide=False,
+        name="p_values",
+    )
+
+
+def _words(table: pl.DataFrame) -> Table:
+    columns = {
+        "feature": Column("Word"),
+        "model": Column("Model", brief=table["model"].n_unique() > 1),
+        "label": Column("Usual label", "label"),
+        "usual_accuracy": Column("Acc. usual", "percent", "accuracy if the word has its usual label"),
+        "unusual_accuracy": Column("Acc. other", "percent", "accuracy if it has another label"),
+        "q_value": Column("q", "probability", _ADJUSTED),
+        "usual": Column("Usual", "count", "test examples with the word and its usual label"),
+        "unusual": Column("Other", "count", "test examples with the word and another label"),
+        "z": Column("z", "decimal", "in the training set", brief=False),
+    }
+    shown = table.sort("log10_p", nulls_last=True, maintain_order=True)
+    return Table("Word by word", "permutation_words", columns, data=shown, most=MOST_WORDS, searchable=True)
+
 
 NAME = "permutation_test"
 DIFFERENCE = MeasureKind(

@@ -1,4 +1,4 @@
-"""What the tests of cues show: accuracy gaps, predictions on balanced examples, permutations and reliance."""
+"""What the distribution test and the joined table of cues show: predictions on balanced examples, and reliance."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from cuecard.view import (
     Axis,
     Bars,
     Column,
-    HeatMap,
-    Intervals,
     KeyFigure,
     Outcome,
     Table,
@@ -24,144 +22,21 @@ from cuecard.view import (
 from cuecard.wording import (
     RELIANCE,
     TRAINING_SET,
-    ci,
     count,
     display_text,
     ends,
-    percent,
     plural,
-    points,
-    probability,
 )
 
 MOST_CUE_CHARTS = 8
 MOST_ROWS = 300
 MOST_RELIANCE_ROWS = 200
 MOST_NAMES = 12
-#: −log₁₀ of 0.05.
-LEVEL = 1.30103
-_ADJUSTED = "p-value adjusted for multiple tests (false discovery rate)"
-
-
-def accuracy_view(outcome: Outcome) -> View:
-    """Return accuracy gaps per model and cue, and the weakness of every model."""
-    models, table = outcome.summary["models"], outcome.tables["accuracy_test"]
-    notes = [
-        f"{display_text(name, 60)}: {display_text(note, 300)}"
-        for name, scores in models.items()
-        for note in ([f"read as {scores['read_as']}."] if scores.get("read_as") else []) + scores["notes"]
-    ]
-    figures = [
-        KeyFigure(
-            f"{display_text(name, 40)} accuracy",
-            percent(scores["accuracy"]),
-            ci(scores["low"], scores["high"]),
-        )
-        for name, scores in models.items()
-    ]
-    return View(
-        lead=[_accuracy(name, scores, outcome.summary["cues"]) for name, scores in models.items()],
-        figures=figures,
-        charts=[_gap_map(table), _weakness(models)] if table.height else [],
-        tables=[_gaps(table)] if table.height else [],
-        notes=notes,
-    )
-
-
-def _accuracy(name: str, scores: Summary, cues: int) -> str:
-    right = percent(scores["accuracy"])
-    accuracy = f"{display_text(name, 60)} has an accuracy of {right} on {scores['n']:,} test examples"
-    if "weakness" not in scores:
-        return f"{accuracy}."
-    corrected = scores["weakness_corrected"]
-    # The estimate has no bias, so it is below zero where chance alone would give a larger sum.
-    left = (
-        f"{100 * corrected:z.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
-    )
-    return (
-        f"{accuracy}. Its absolute accuracy gaps over {plural(cues, 'cue')} sum to "
-        f"{100 * scores['weakness']:z.1f} points, {left} (95 % CI of the true sum "
-        f"{100 * scores['weakness_low']:z.1f} to {100 * scores['weakness_high']:z.1f})."
-    )
-
-
-def _gap_map(table: pl.DataFrame) -> HeatMap:
-    """Return ΔAcc as a map of models × cues."""
-    cells = table.drop_nans("gap")
-    rows = cells.rows(named=True)
-    cells = cells.with_columns(
-        text=pl.Series(
-            [f"{points(row['gap'])}{'' if row['significant'] else '°'}" for row in rows], dtype=pl.String
-        ),
-    )
-    return HeatMap(
-        title="Accuracy gap by cue",
-        data=cells,
-        x="model",
-        y="feature",
-        value=Axis("gap", kind="points"),
-        middle=0.0,
-        text="text",
-        tooltip={
-            "gap_low": Column("CI low", "points"),
-            "gap_high": Column("CI high", "points"),
-            "with_cue": Column("test examples with the cue", "count"),
-            "log10_p": Column("p-value", "log10_p"),
-        },
-        alt="Map of the accuracy gap of each model for each cue; the table has the same numbers.",
-        caption="Accuracy with the cue minus without, in points; ° marks a gap that is not significant.",
-        name="gaps",
-    )
-
-
-def _weakness(models: Summary) -> Bars:
-    """Return Σ|Δ| of every model: raw, and without what noise adds, with its interval."""
-    rows = [
-        {
-            "model": name,
-            "raw": scores["weakness"],
-            "corrected": max(scores["weakness_corrected"], 0.0),
-            "low": scores["weakness_low"],
-            "high": scores["weakness_high"],
-        }
-        for name, scores in models.items()
-        if "weakness" in scores
-    ]
-    schema = {"model": pl.String, **dict.fromkeys(("raw", "corrected", "low", "high"), pl.Float64)}
-    return Bars(
-        title="Model weakness",
-        data=pl.DataFrame(rows, schema=schema).sort("corrected", maintain_order=True),
-        y="model",
-        x=Axis("corrected", "sum of absolute accuracy gaps, in points", "points"),
-        behind="raw",
-        low="low",
-        high="high",
-        alt="Bars of the sum of absolute accuracy gaps of each model, raw and corrected for noise.",
-        caption="Grey: raw sum. Blue: corrected for noise. Line: 95 % CI.",
-        name="weakness",
-    )
 
 
 def _several(table: pl.DataFrame) -> bool:
     """Return whether a table is about more than one model, so that its rows must name theirs."""
     return table["model"].n_unique() > 1
-
-
-def _gaps(table: pl.DataFrame) -> Table:
-    columns = {
-        "feature": Column("Cue"),
-        "model": Column("Model", brief=_several(table)),
-        "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
-        **interval_columns("gap_", "points", brief=True),
-        "q_value": Column("q", "probability", _ADJUSTED),
-        "accuracy_with": Column("Acc. with", "percent"),
-        "accuracy_without": Column("Acc. without", "percent"),
-        "with_cue": Column("With cue", "count", "test examples with the cue"),
-        "label": Column("Usual label", "label"),
-    }
-    shown = table.sort(~pl.col("significant"), -pl.col("gap").abs(), nulls_last=True, maintain_order=True)
-    title = "Accuracy with and without each cue"
-    return Table(title, "accuracy_test", columns, data=shown, most=MOST_ROWS, searchable=True)
 
 
 def distribution_view(outcome: Outcome) -> View:
@@ -288,119 +163,6 @@ def _leans(outcome: Outcome, tests: pl.DataFrame) -> Table:
     shown = tests.sort(leaning_first, -pl.col("lean"), nulls_last=True, maintain_order=True)
     title = "Predictions on balanced examples"
     return Table(title, "distribution_test", columns, data=shown, most=MOST_ROWS, searchable=True)
-
-
-def permutation_view(outcome: Outcome) -> View:
-    """Return each model's accuracy on usual and unusual examples with its exact p-value."""
-    summary, models = outcome.summary, outcome.summary["models"]
-    lead = [
-        f"{display_text(name, 60)} has an accuracy of {percent(test['usual_accuracy'])} on {test['usual']:,} "
-        f"test examples that contain a strong word with its usual label, and "
-        f"{percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
-        f"difference of {points(test['difference'])} points ({ci(test['low'], test['high'], points)}; "
-        f"p = {probability(None, test['log10_p_decisive'])}, {_other_p(test)})."
-        for name, test in models.items()
-    ]
-    return View(
-        lead=lead,
-        charts=[_usual(summary), _permutation_p(summary)],
-        tables=[_words(outcome.tables["permutation_words"])],
-        notes=[display_text(note, 400) for note in summary.get("notes", ())],
-    )
-
-
-def _other_p(test: Summary) -> str:
-    """Return the p-values behind the one that decides, and the paper's, which does not discount shared texts."""
-    plain, stratified = _both_p(test)
-    return (
-        f"the larger of {probability(None, plain)} over all examples and {probability(None, stratified)} stratified by "
-        f"correct answer; by the paper's formula {probability(None, test['log10_p_exact'])}"
-    )
-
-
-def _both_p(test: Summary) -> tuple[float, float]:
-    """Return log10 of the p-values over all examples and within each correct answer."""
-    plain, stratified = (
-        float(test[name] if name in test else test["log10_p"])
-        for name in ("log10_p_unstratified", "log10_p_stratified")
-    )
-    return plain, stratified
-
-
-def _usual(summary: Summary) -> Bars:
-    """Return each model's accuracy where words have their usual label and where they have another."""
-    rows = [
-        {
-            "model": name,
-            "words have": kind,
-            "accuracy": test[f"{key}_accuracy"],
-            "n": test[key],
-            "text": percent(test[f"{key}_accuracy"]),
-        }
-        for name, test in summary["models"].items()
-        for kind, key in (("usual label", "usual"), ("another label", "unusual"))
-    ]
-    schema = {
-        "model": pl.String,
-        "words have": pl.String,
-        "accuracy": pl.Float64,
-        "n": pl.Int64,
-        "text": pl.String,
-    }
-    return Bars(
-        title="Usual and other labels",
-        data=pl.DataFrame(rows, schema=schema),
-        y="model",
-        x=Axis("accuracy", "accuracy", "percent", domain=(0, 1.15), ticks=(0, 0.5, 1)),
-        series="words have",
-        text="text",
-        tooltip={"n": Column("test examples", "count")},
-        alt="Bars of each model's accuracy if words have their usual label and if they have another.",
-        caption=f"{summary['words_in_test']} of {summary['words']} words occur in the test set; "
-        f"{summary['both_sets']:,} examples are in both groups.",
-        wide=False,
-        name="usual",
-    )
-
-
-def _permutation_p(summary: Summary) -> Intervals:
-    """Return the permutation test's p of every model on a logarithmic scale, with and without strata."""
-    kinds = ["over all examples", "stratified by correct answer"]
-    rows = [
-        {"model": name, "shuffled": kind, "exponent": -value}
-        for name, test in summary["models"].items()
-        for kind, value in zip(kinds, _both_p(test), strict=True)
-    ]
-    schema = {"model": pl.String, "shuffled": pl.String, "exponent": pl.Float64}
-    return Intervals(
-        title="p-values",
-        data=pl.DataFrame(rows, schema=schema),
-        y="model",
-        x=Axis("exponent", "p-value (logarithmic)", "log10_p"),
-        series="shuffled",
-        colours=kinds,
-        line=LEVEL,
-        alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
-        caption="Further right is stronger evidence; the dashed line is 0.05.",
-        wide=False,
-        name="p_values",
-    )
-
-
-def _words(table: pl.DataFrame) -> Table:
-    columns = {
-        "feature": Column("Word"),
-        "model": Column("Model", brief=_several(table)),
-        "label": Column("Usual label", "label"),
-        "usual_accuracy": Column("Acc. usual", "percent", "accuracy if the word has its usual label"),
-        "unusual_accuracy": Column("Acc. other", "percent", "accuracy if it has another label"),
-        "q_value": Column("q", "probability", _ADJUSTED),
-        "usual": Column("Usual", "count", "test examples with the word and its usual label"),
-        "unusual": Column("Other", "count", "test examples with the word and another label"),
-        "z": Column("z", "decimal", "in the training set", brief=False),
-    }
-    shown = table.sort("log10_p", nulls_last=True, maintain_order=True)
-    return Table("Word by word", "permutation_words", columns, data=shown, most=MOST_ROWS, searchable=True)
 
 
 _NEXT = {
