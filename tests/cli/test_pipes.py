@@ -56,10 +56,10 @@ def test_a_pipe_is_refused_and_not_waited_for(cuecard, tmp_path, monkeypatch, na
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_in_the_place_of_word_vectors_is_refused(tmp_path):
-    from cuecard.models.neural.word_vectors import check_width, file_digest
+    from cuecard.models.neural.word_vectors import check_width, vectors_digest
 
     os.mkfifo(tmp_path / "vectors.txt")
-    for read in (file_digest, lambda path: check_width(path, 3)):
+    for read in (vectors_digest, lambda path: check_width(path, 3)):
         with pytest.raises(InputError, match="is a pipe or a device: save its content as a file\\."):
             read(str(tmp_path / "vectors.txt"))
 

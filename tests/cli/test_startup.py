@@ -120,6 +120,7 @@ def test_what_was_read_is_the_first_line_and_waits_for_no_analysis(tmp_path):
 import os, sys
 import typer
 from cuecard.cli.main import app
+sys.stderr.isatty = lambda: True
 echo = typer.echo
 def first(line, **options):
     echo(line)

@@ -21,8 +21,6 @@ EXAMPLES = {
     "a carriage return": ("one\r\ntwo", "one\ntwo"),
     "a space before punctuation": ("no , yes", "no .. yes"),
     "no space after a comma": ("no,yes", "1,000"),
-    "a last question mark": ("why? ", "why?!"),
-    "a last exclamation mark": ("no！", "no! yes"),
     "a last quotation mark": ("say “no”", "say “no”."),
     "a last closing bracket": ("yes (no)", "yes (no)."),
     "a last comma, colon or semicolon": ("yes:", "yes: no"),

@@ -25,8 +25,6 @@ ANYWHERE = {
     "a carriage return": r"\r",
     "a space before punctuation": r"[^\s.] [,.;:!?](?:\s|$)",
     "no space after a comma": r"\pL,\pL",
-    "a last question mark": r"[?？]\s*$",
-    "a last exclamation mark": r"[!！]\s*$",
     "a last quotation mark": r"[\"'“”’»」]\s*$",
     "a last closing bracket": r"[)\]）】]\s*$",
     "a last comma, colon or semicolon": r"[,;:，；：、]\s*$",

@@ -66,7 +66,7 @@ def test_a_new_version_is_written_with_its_card_or_not_at_all(cuecard, data, tmp
         raise InputError("The report cannot be drawn.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("cuecard.cli.show.rendered", stop)
+        patch.setattr("cuecard.report.render_html", stop)
         assert cuecard(*words[1:]).code == 2
     assert not new.exists()
     assert cuecard(*words[1:]).code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -131,7 +132,7 @@ def audit(
 
     def when_loaded(data: Instances) -> None:
         set_examples(data.n_examples)
-        if not output.silent:
+        if not output.silent and sys.stderr.isatty():
             typer.echo(what_was_read(data), err=True)
 
     spec = dataset.spec(seed, when_loaded)
