@@ -29,6 +29,7 @@ def speed() -> dict[str, Any]:
     """Return the seconds of our calibrated score and of scikit-learn's clustering alone."""
     from cuecard.audits.clusters.clustering import clusterings, principal_components
     from cuecard.audits.clusters.scores import Labelled, over_starts
+    from cuecard.stats.clusters.peco_null import SampleDesign
 
     vectors = sentence_like(POINTS, DIMENSIONS)
     weights = np.ones(POINTS, dtype=np.int64)
@@ -37,7 +38,7 @@ def speed() -> dict[str, Any]:
     def ours(components: int) -> None:
         points = principal_components(vectors, weights, components)
         found = clusterings(points, weights, K, starts=RESTARTS, seed=0)
-        over_starts(Labelled(labels, None, PERMUTATIONS, 0), found)
+        over_starts(Labelled(labels, SampleDesign(), PERMUTATIONS, 0), found)
 
     ours(50)
     rival = _fastest_k_means(vectors)

@@ -15,6 +15,7 @@ from cuecard.audits import Cues
 from cuecard.audits.clusters.clustering import clusterings, moving_units, principal_components, scoped_tokens
 from cuecard.data import Instances, Task
 from cuecard.models import embed
+from cuecard.stats.clusters.peco_null import SampleDesign
 from cuecard.stats.clusters.peco_starts import peco_means
 
 Copies = Literal["none", "three", "one to fifty"]
@@ -132,9 +133,11 @@ def peco_rejections(
             mean = peco_means(
                 _labelled_again(data, [seed + i, j]) if labels else data.label_codes,
                 [starts],
-                groups=data.example_codes if data.grouped else None,
-                units=moving_units(data, "hypothesis"),
-                weights=None if weights is None else data.table[weights].to_numpy(),
+                design=SampleDesign(
+                    groups=data.example_codes if data.grouped else None,
+                    units=moving_units(data, "hypothesis"),
+                    weights=None if weights is None else data.table[weights].to_numpy(),
+                ),
                 permutations=99,
                 seed=j if labels else i,
             )[0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         peco_curve,
         peco_interval,
     )
-    from cuecard.stats.clusters.peco_null import PecoNull, peco_null
+    from cuecard.stats.clusters.peco_null import PecoNull, SampleDesign, peco_null
     from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
     from cuecard.stats.cues.association import (
         artifact_z,
@@ -64,6 +64,7 @@ __all__ = [
     "PecoCurve",
     "PecoNull",
     "PecoStarts",
+    "SampleDesign",
     "WithinExampleTest",
     "accuracy_log_p",
     "artifact_z",

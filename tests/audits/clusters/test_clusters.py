@@ -22,6 +22,7 @@ from cuecard.card import load_card, save_card
 from cuecard.data import Instances, load
 from cuecard.errors import InputError, UsageError
 from cuecard.run import audit
+from cuecard.stats.clusters.peco_null import SampleDesign
 from cuecard.text import tokenise
 from small_sets import choice_instances, pair_instances
 
@@ -175,7 +176,7 @@ def test_the_sweep_states_how_many_clusters_are_left_and_how_many_components_the
         [rng.normal(0, 1, (100, 4)), rng.normal(9, 1, (100, 4)), rng.normal(60, 1, (3, 4))]
     )
     labels = rng.integers(0, 2, 203).astype(np.int32)
-    labelled = Labelled(labels, None, permutations=20, seed=0)
+    labelled = Labelled(labels, SampleDesign(), permutations=20, seed=0)
     ones = np.ones(203, dtype=np.int64)
     sweep = sweep_table(
         labelled, points.astype(np.float32), ones, np.arange(203), k=(3,), components=(0, 2, 4, 50)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from cuecard.stats.clusters.divergence import cluster_information
+from cuecard.stats.clusters.peco_null import SampleDesign
 from cuecard.stats.clusters.peco_starts import peco_starts
 
 #: Bits that a region holds in which a label of two has 70 or 30 %.
@@ -66,7 +67,12 @@ def test_copies_hold_no_bits_of_their_own():
         rows.append(cluster_information(copied[0], [copied[1]], permutations=40, draws=2, seed=seed).bits)
         units.append(
             cluster_information(
-                copied[0], [copied[1]], units=copied[2], permutations=40, draws=2, seed=seed
+                copied[0],
+                [copied[1]],
+                design=SampleDesign(units=copied[2]),
+                permutations=40,
+                draws=2,
+                seed=seed,
             ).bits
         )
     assert np.mean(rows) > 0.05

@@ -13,7 +13,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import entropy, kstest
 
 from cuecard.stats.clusters.peco import cluster_divergence, peco, peco_curve, peco_interval
-from cuecard.stats.clusters.peco_null import _shuffled_tables, peco_null, shuffled_divergences
+from cuecard.stats.clusters.peco_null import SampleDesign, _shuffled_tables, peco_null, shuffled_divergences
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_shuffles_within_groups_keep_one_right_choice_each() -> None:
     groups = np.repeat(np.arange(300), 4)
     right = (np.arange(1200) % 4 == rng.integers(0, 4, 300).repeat(4)).astype(int)
     clusters = np.arange(1200) % 4
-    null = peco_null(right, clusters, groups=groups, permutations=100)
+    null = peco_null(right, clusters, design=SampleDesign(groups=groups), permutations=100)
     # Every cluster holds one choice of each question, so its share of right ones spreads as a multinomial.
     drawn = rng.multinomial(300, [0.25] * 4, 4000) / 300
     divergence = 2 * (drawn - 0.25) ** 2
@@ -192,14 +192,14 @@ def test_shuffles_within_groups_keep_one_right_choice_each() -> None:
 def test_within_groups_nothing_can_change_if_a_group_lies_in_one_cluster() -> None:
     groups = np.repeat(np.arange(40), 2)
     labels, clusters = np.tile([0, 1], 40), groups % 4
-    null = peco_null(labels, clusters, groups=groups, permutations=20)
+    null = peco_null(labels, clusters, design=SampleDesign(groups=groups), permutations=20)
     assert null.null.max() == pytest.approx(null.score)
     assert null.p_value == 1.0
 
 
 def test_groups_of_another_length_are_refused() -> None:
     with pytest.raises(ValueError, match="as long as labels"):
-        peco_null([0, 1, 0], [0, 0, 1], groups=[0, 1])
+        peco_null([0, 1, 0], [0, 0, 1], design=SampleDesign(groups=[0, 1]))
 
 
 def test_whole_weights_give_the_score_of_repeated_sentences():
@@ -217,10 +217,14 @@ def test_shuffled_weights_give_the_divergence_that_sampling_of_uneven_weights_gi
     rng = np.random.default_rng(1)
     labels, clusters = rng.integers(0, 2, 400), rng.integers(0, 4, 400)
     weights = np.where(labels == 0, 0.2, 1.8) * rng.lognormal(0, 0.5, 400)
-    by_weights = shuffled_divergences(labels, clusters, weights=np.ones(400), permutations=400, seed=3)
+    by_weights = shuffled_divergences(
+        labels, clusters, design=SampleDesign(weights=np.ones(400)), permutations=400, seed=3
+    )
     plain = shuffled_divergences(labels, clusters, permutations=400, seed=3)
     assert by_weights.mean() == pytest.approx(plain.mean(), rel=0.1)
-    uneven = shuffled_divergences(labels, clusters, weights=weights, permutations=400, seed=3)
+    uneven = shuffled_divergences(
+        labels, clusters, design=SampleDesign(weights=weights), permutations=400, seed=3
+    )
     share = weights[labels == 0].sum() / weights.sum()
     of_all = (weights**2 * ((labels == 0) - share) ** 2).sum() / weights.sum() ** 2
     # A quarter of the sentences, drawn without replacement; both labels are off by the same.
@@ -233,7 +237,10 @@ def test_the_weighted_null_keeps_its_level():
     for i in range(200):
         labels, clusters = rng.choice(3, 240, p=[0.5, 0.3, 0.2]), rng.integers(0, 6, 240)
         weights = np.array([0.5, 1.0, 2.0])[labels] * rng.lognormal(0, 0.7, 240)
-        small += peco_null(labels, clusters, weights=weights, permutations=39, seed=i).p_value <= 0.05
+        small += (
+            peco_null(labels, clusters, design=SampleDesign(weights=weights), permutations=39, seed=i).p_value
+            <= 0.05
+        )
     assert small <= 20
 
 
@@ -245,6 +252,8 @@ def test_choices_are_shuffled_within_questions_under_weights_too():
     small = 0
     for i in range(100):
         clusters = rng.integers(0, 5, 600)
-        found = peco_null(right, clusters, groups=groups, weights=weights, permutations=39, seed=i)
+        found = peco_null(
+            right, clusters, design=SampleDesign(groups=groups, weights=weights), permutations=39, seed=i
+        )
         small += found.p_value <= 0.05
     assert small <= 12

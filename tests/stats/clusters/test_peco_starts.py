@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import kstest
 
 from cuecard.stats import peco, peco_null, peco_starts
+from cuecard.stats.clusters.peco_null import SampleDesign
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,8 +58,8 @@ def test_scores_are_those_of_each_clustering_and_their_mean() -> None:
 def test_one_clustering_has_the_null_of_a_single_score(grouped: bool) -> None:
     labels, clusters, groups = choices_in_clusters(300, np.random.default_rng(2))
     given = groups if grouped else None
-    found = peco_starts(labels, [clusters], groups=given, permutations=2000, draws=2)[0]
-    single = peco_null(labels, clusters, groups=given, permutations=2000)
+    found = peco_starts(labels, [clusters], design=SampleDesign(groups=given), permutations=2000, draws=2)[0]
+    single = peco_null(labels, clusters, design=SampleDesign(groups=given), permutations=2000)
     assert found.null_mean == pytest.approx(single.null_mean, rel=0.08)
     assert found.null_high == pytest.approx(np.quantile(single.null, 0.95), rel=0.1)
 
@@ -108,13 +109,15 @@ def test_whole_groups_are_redrawn_where_labels_depend_on_each_other() -> None:
     found = []
     for i in range(100):
         labels, clusters, groups = choices_in_clusters(400, rng)
-        found += peco_starts(labels, [clusters], groups=groups, permutations=50, draws=100, seed=i)
+        found += peco_starts(
+            labels, [clusters], design=SampleDesign(groups=groups), permutations=50, draws=100, seed=i
+        )
     truth = np.mean([result.excess for result in found])
     assert np.mean([result.low <= truth <= result.high for result in found]) >= 0.95 - 2 * 0.022
     # The same rows twice as a group carry no more information than once: the interval must not shrink.
     twice = [np.concatenate([part, part]) for part in (labels, clusters, groups)]
-    single = peco_starts(labels, [clusters], groups=groups)[0]
-    double = peco_starts(twice[0], [twice[1]], groups=twice[2])[0]
+    single = peco_starts(labels, [clusters], design=SampleDesign(groups=groups))[0]
+    double = peco_starts(twice[0], [twice[1]], design=SampleDesign(groups=twice[2]))[0]
     loose = peco_starts(twice[0], [twice[1]])[0]
     assert double.high - double.low == pytest.approx(single.high - single.low)
     assert loose.high - loose.low < double.high - double.low
@@ -148,7 +151,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     [
         (lambda: peco_starts([0, 1], []), "one or more vectors"),
         (lambda: peco_starts([0, 1], [[0, 1, 1]]), "as long as labels, got lengths 3"),
-        (lambda: peco_starts([0, 1], [[0, 1]], groups=[0]), "groups must be as long"),
+        (lambda: peco_starts([0, 1], [[0, 1]], design=SampleDesign(groups=[0])), "groups must be as long"),
         (lambda: peco_starts([0, 1], [[0, 1]], permutations=0), "at least 1 and 2"),
         (lambda: peco_starts([0, 1], [[0, 1]], confidence=1.0), "between 0 and 1"),
     ],
@@ -169,7 +172,9 @@ def test_the_interval_of_the_weighted_excess_covers_the_excess_of_the_weighted_w
         clusters = np.repeat(np.arange(20), 150)
         labels = (rng.random(3000) > shares[clusters, 0]).astype(int)
         weights = rng.lognormal(0, 0.6, 3000)
-        found = peco_starts(labels, [clusters], weights=weights, permutations=30, draws=200, seed=i)[0]
+        found = peco_starts(
+            labels, [clusters], design=SampleDesign(weights=weights), permutations=30, draws=200, seed=i
+        )[0]
         covered += found.low <= truth <= found.high
     assert covered / 150 >= 0.86
 
@@ -179,11 +184,12 @@ def test_whole_weights_score_as_repeated_instances_and_equal_ones_as_none() -> N
     labels, clusters = leaning(6, 50, rng)
     starts, times = [clusters, *other_starts(clusters, 6, 2, rng)], rng.integers(1, 4, len(clusters))
     copies = np.repeat(np.arange(len(times)), times)
-    weighted = peco_starts(labels, starts, weights=times, permutations=5, draws=2)[0]
+    weighted = peco_starts(labels, starts, design=SampleDesign(weights=times), permutations=5, draws=2)[0]
     repeated = peco_starts(labels[copies], [s[copies] for s in starts], permutations=5, draws=2)[0]
     np.testing.assert_allclose(weighted.scores, repeated.scores)
     plain, ones = (
-        peco_starts(labels, starts, weights=w, permutations=20)[0] for w in (None, np.ones(len(labels)))
+        peco_starts(labels, starts, design=SampleDesign(weights=w), permutations=20)[0]
+        for w in (None, np.ones(len(labels)))
     )
     assert (plain.p_value, plain.low, plain.high) == (ones.p_value, ones.low, ones.high)
 
@@ -193,8 +199,12 @@ def test_the_weighted_null_is_that_of_a_single_weighted_score(grouped: bool) -> 
     labels, clusters, groups = choices_in_clusters(200, np.random.default_rng(6))
     given = groups if grouped else None
     weights = np.random.default_rng(7).lognormal(0, 0.7, 200).repeat(2)
-    found = peco_starts(labels, [clusters], groups=given, weights=weights, permutations=1000, draws=2)[0]
-    single = peco_null(labels, clusters, groups=given, weights=weights, permutations=1000)
+    found = peco_starts(
+        labels, [clusters], design=SampleDesign(groups=given, weights=weights), permutations=1000, draws=2
+    )[0]
+    single = peco_null(
+        labels, clusters, design=SampleDesign(groups=given, weights=weights), permutations=1000
+    )
     assert found.score == pytest.approx(single.score)
     assert found.null_mean == pytest.approx(single.null_mean, rel=0.08)
 
@@ -206,7 +216,9 @@ def test_the_weighted_verdict_keeps_its_level_where_weights_go_with_clusters() -
     for i in range(150):
         weights = np.where(clusters < 15, rng.lognormal(0, 1.5, len(clusters)), 1.0)
         labels = rng.integers(0, 3, len(clusters))
-        found = peco_starts(labels, [clusters], weights=weights, permutations=39, draws=2, seed=i)[0]
+        found = peco_starts(
+            labels, [clusters], design=SampleDesign(weights=weights), permutations=39, draws=2, seed=i
+        )[0]
         small += found.p_value <= 0.05
     assert small <= 17  # 7.5 expected
 
@@ -214,4 +226,4 @@ def test_the_weighted_verdict_keeps_its_level_where_weights_go_with_clusters() -
 def test_weights_that_are_not_positive_are_refused() -> None:
     for wrong in ([1.0, 0.0, 1.0], [1.0, -1.0, 1.0], [1.0, np.nan, 1.0]):
         with pytest.raises(ValueError, match="positive and finite"):
-            peco_starts([0, 1, 0], [[0, 0, 1]], weights=wrong)
+            peco_starts([0, 1, 0], [[0, 0, 1]], design=SampleDesign(weights=wrong))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cuecard.stats.clusters.peco_null import peco_null
+from cuecard.stats.clusters.peco_null import SampleDesign, peco_null
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 
@@ -46,7 +46,9 @@ def test_the_null_of_peco_holds_for_copies() -> None:
         clusters = rng.integers(0, 10, texts)[units]
         for name, codes in (("units", units), ("rows", None)):
             p_values[name].append(
-                peco_null(labels, clusters, units=codes, permutations=99, seed=seed).p_value
+                peco_null(
+                    labels, clusters, design=SampleDesign(units=codes), permutations=99, seed=seed
+                ).p_value
             )
     rejected = {name: np.mean(np.array(values) <= 0.05) for name, values in p_values.items()}
     assert rejected["units"] <= 0.12

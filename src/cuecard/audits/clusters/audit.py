@@ -55,6 +55,7 @@ from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints, Singles
+from cuecard.stats.clusters.peco_null import SampleDesign
 from cuecard.stats.clusters.peco_starts import PecoStarts
 from cuecard.text import TOKENISERS, Scope, language_of, suggested_tokeniser
 from cuecard.text.transformations import check_transformation, transformed
@@ -211,11 +212,11 @@ class Clusters:
                 why_k += f"; {requested - k} with fewer than {LEAST_SENTENCES} sentences were merged"
             labelled = Labelled(
                 part.label_codes,
-                part.example_codes if part.grouped else None,
+                SampleDesign(
+                    part.example_codes if part.grouped else None, moving_units(part, self.scope), row_weights
+                ),
                 self.permutations,
                 self.seed,
-                row_weights,
-                moving_units(part, self.scope),
             )
             words = characteristic_words(tokenised, clusters, k, language=language)
             table = cluster_table(

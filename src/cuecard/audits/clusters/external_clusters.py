@@ -15,6 +15,7 @@ from cuecard.audits.clusters.table import characteristic_words, cluster_table
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.limits import check_seed
+from cuecard.stats.clusters.peco_null import PLAIN
 from cuecard.text import tokenise
 
 MAP_TEXT_LENGTH = 160
@@ -92,7 +93,7 @@ def external_clusters(
     clusters = cluster_table(data, codes, cluster_words, alpha=alpha)
     clusters = clusters.with_columns(name=pl.Series(ids).gather(clusters["cluster"]))
     distances = np.zeros(table.height, dtype=np.float32)
-    labelled = Labelled(data.label_codes, None, permutations, seed)
+    labelled = Labelled(data.label_codes, PLAIN, permutations, seed)
     scores = score_table(
         over_starts(labelled, [Clustering(codes, distances, 0.0)], wanted=[*SCORES, PRINTED])
     )

@@ -11,10 +11,10 @@ import polars as pl
 
 from cuecard.analysis import Summary
 from cuecard.audits.clusters.clustering import SWEEP_FITTED, Clustering, clusterings, principal_components
-from cuecard.stats.arrays import Floats, Ints, Singles
+from cuecard.stats.arrays import Ints, Singles
 from cuecard.stats.clusters.divergence import cluster_information
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, peco
-from cuecard.stats.clusters.peco_null import shuffled_divergences
+from cuecard.stats.clusters.peco_null import SampleDesign, shuffled_divergences
 from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts
 
 SCORES: tuple[tuple[Divergence, Mode], ...] = (
@@ -52,15 +52,12 @@ SWEEP_SCHEMA = {
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The labels of the sentences, which of them may change places when labels are shuffled, and what each weighs."""
+    """The labels of the sentences, and how they are shuffled."""
 
     labels: npt.NDArray[np.int32]
-    groups: Ints | None
+    design: SampleDesign
     permutations: int
     seed: int
-    weights: Floats | None = None
-    #: Codes that the copies of a text share, or the copies of a choice of a repeated question: they move together.
-    units: Ints | None = None
 
 
 def over_starts(
@@ -74,9 +71,7 @@ def over_starts(
         data.labels,
         [clustering.clusters for clustering in starts],
         wanted=wanted,
-        groups=data.groups,
-        units=data.units,
-        weights=data.weights,
+        design=data.design,
         permutations=data.permutations,
         draws=DRAWS,
         seed=data.seed,
@@ -88,9 +83,7 @@ def information(data: Labelled, clusterings: Sequence[Clustering]) -> dict[str, 
     bits = cluster_information(
         data.labels,
         [clustering.clusters for clustering in clusterings],
-        groups=data.groups,
-        units=data.units,
-        weights=data.weights,
+        design=data.design,
         permutations=min(data.permutations, INFORMATION_SHUFFLES),
         draws=INFORMATION_SHUFFLES,
         seed=data.seed,
@@ -135,13 +128,11 @@ def start_summary(starts: pl.DataFrame, alpha: float) -> Summary:
 
 def curve_table(data: Labelled, clusters: Ints) -> pl.DataFrame:
     """Return the share of clusters above each divergence, with the mean and 95 % band of shuffled labels."""
-    seen = cluster_divergence(data.labels, clusters, weights=data.weights).divergence
+    seen = cluster_divergence(data.labels, clusters, weights=data.design.weights).divergence
     null = shuffled_divergences(
         data.labels,
         clusters,
-        groups=data.groups,
-        units=data.units,
-        weights=data.weights,
+        design=data.design,
         permutations=data.permutations,
         seed=data.seed,
     )
@@ -197,9 +188,7 @@ def sweep_table(
         means = peco_means(
             data.labels,
             [[clustering.clusters for clustering in starts] for _, _, starts in settings],
-            groups=data.groups,
-            units=data.units,
-            weights=data.weights,
+            design=data.design,
             permutations=data.permutations,
             seed=data.seed,
         )
@@ -220,7 +209,7 @@ def sweep_row(
                         one.clusters,
                         divergence=divergence,
                         mode="released",
-                        weights=data.weights,
+                        weights=data.design.weights,
                     )
                     for one in starts
                 ]

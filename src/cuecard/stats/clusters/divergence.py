@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln, logsumexp, rel_entr, xlogy
 
 from cuecard.stats.arrays import Floats, Ints, divided, whole_counts
+from cuecard.stats.clusters.peco_null import PLAIN, SampleDesign
 from cuecard.stats.clusters.peco_starts import ClusterTables
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
@@ -105,9 +106,7 @@ def cluster_information(
     labels: npt.ArrayLike,
     clusterings: Sequence[npt.ArrayLike],
     *,
-    groups: npt.ArrayLike | None = None,
-    units: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    design: SampleDesign = PLAIN,
     permutations: int = 200,
     draws: int = 200,
     confidence: float = 0.95,
@@ -127,10 +126,10 @@ def cluster_information(
     >>> round(result.bits, 2), result.low < 0.119 < result.high  # 1 − H(0.7) = 0.119
     (0.11, True)
     """
-    tables = ClusterTables(labels, clusterings, weights)
+    tables = ClusterTables(labels, clusterings, design)
     seen = _bits(tables, tables.count()[None])[0]
-    null = _bits(tables, tables.shuffled(groups, units, permutations, seed)).mean(axis=1)
-    again = _bits(tables, tables.redrawn(groups, units, draws, seed)).mean(axis=1)
+    null = _bits(tables, tables.shuffled(permutations, seed)).mean(axis=1)
+    again = _bits(tables, tables.redrawn(draws, seed)).mean(axis=1)
     raw, chance = float(seen.mean()), float(null.mean())
     low, high = tables.interval(seen, again, confidence)
     return ClusterInformation(raw - chance, low - chance, high - chance, raw, chance)

@@ -11,7 +11,23 @@ from cuecard.stats.arrays import Array, Floats, Ints
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_table, divergences, peco, score_of
 from cuecard.stats.units import has_repeats, label_orders
 
-__all__ = ["PecoNull", "peco_null", "shuffled_divergences"]
+__all__ = ["PecoNull", "SampleDesign", "peco_null", "shuffled_divergences"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleDesign:
+    """Which labels may change places when they are shuffled, which change places together, and what each weighs."""
+
+    groups: npt.ArrayLike | None = None
+    """The group of every instance, such as the question of a choice: labels are shuffled within groups only."""
+    units: npt.ArrayLike | None = None
+    """A code that copies of a text share, or of a choice of a repeated question: they change places together."""
+    weights: npt.ArrayLike | None = None
+    """How much every instance counts."""
+
+
+#: Instances that are independent and count alike.
+PLAIN = SampleDesign()
 
 
 @dataclass(frozen=True)
@@ -34,35 +50,26 @@ def peco_null(
     *,
     divergence: Divergence = "l2",
     mode: Mode = "exact",
-    groups: npt.ArrayLike | None = None,
-    units: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    design: SampleDesign = PLAIN,
     permutations: int = 200,
     seed: int = 0,
 ) -> PecoNull:
     """PECO score, its distribution when labels are shuffled over the instances, a p-value and the excess.
 
     Shuffling only changes the cluster × label counts, so the shuffled tables are drawn directly: one
-    hypergeometric draw per cell instead of one permutation per instance. With `groups` (the question each
-    choice belongs to), labels are shuffled within groups only: one of the choices stays right. With `units` (a code
-    that copies of a text share), copies change places together.
+    hypergeometric draw per cell instead of one permutation per instance. With groups in the `design` (the question
+    each choice belongs to), labels are shuffled within groups only: one of the choices stays right. With units,
+    copies change places together.
 
-    With `weights`, one per instance, labels count by weight. They take the part of the weight that goes with them
+    With weights, labels count by weight. They take the part of the weight that goes with them
     along (see `label_factors`) and are shuffled among instances of which about the same weight is left (see
     `like_weights`), or within groups, where every weight stays where it is.
     """
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, got {permutations}.")
-    score = peco(labels, clusters, divergence=divergence, mode=mode, weights=weights)
+    score = peco(labels, clusters, divergence=divergence, mode=mode, weights=design.weights)
     shuffled = shuffled_divergences(
-        labels,
-        clusters,
-        divergence,
-        groups=groups,
-        units=units,
-        weights=weights,
-        permutations=permutations,
-        seed=seed,
+        labels, clusters, divergence, design=design, permutations=permutations, seed=seed
     )
     null = np.asarray(score_of(shuffled, divergence, mode))
     as_high = int(np.sum(null >= score - 1e-9 * max(1.0, abs(score))))
@@ -75,21 +82,19 @@ def shuffled_divergences(
     clusters: npt.ArrayLike,
     divergence: Divergence = "l2",
     *,
-    groups: npt.ArrayLike | None = None,
-    units: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    design: SampleDesign = PLAIN,
     permutations: int = 200,
     seed: int = 0,
 ) -> Floats:
     """Divergence of every cluster (columns) for each shuffle of the labels (rows), as `peco_null` draws them."""
     rng = np.random.default_rng(seed)
     tables: Array
-    if units is not None and has_repeats(units, groups):
-        tables = _shuffled_units(labels, clusters, groups, units, weights, permutations, rng)
-    elif groups is None and weights is None:
+    if design.units is not None and has_repeats(design.units, design.groups):
+        tables = _shuffled_units(labels, clusters, design, permutations, rng)
+    elif design.groups is None and design.weights is None:
         tables = _shuffled_tables(cluster_table(labels, clusters)[2], permutations, rng)
     else:
-        tables = _shuffled_within(labels, clusters, groups, weights, permutations, rng)
+        tables = _shuffled_within(labels, clusters, design, permutations, rng)
     return divergences(tables, divergence)
 
 
@@ -143,9 +148,7 @@ def _shuffled_tables(counts: Ints, repeats: int, rng: np.random.Generator) -> In
 def _shuffled_units(
     labels: npt.ArrayLike,
     clusters: npt.ArrayLike,
-    groups: npt.ArrayLike | None,
-    units: npt.ArrayLike,
-    weights: npt.ArrayLike | None,
+    design: SampleDesign,
     repeats: int,
     rng: np.random.Generator,
 ) -> Ints | Floats:
@@ -153,9 +156,11 @@ def _shuffled_units(
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
     shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
-    parts = _weight_parts(label_codes, weights, groups)
-    strata = like_weights(parts[1]) if parts is not None and groups is None else None
-    orders = label_orders(len(label_codes), repeats, rng, groups=groups, units=units, strata=strata)
+    parts = _weight_parts(label_codes, design)
+    strata = like_weights(parts[1]) if parts is not None and design.groups is None else None
+    orders = label_orders(
+        len(label_codes), repeats, rng, groups=design.groups, units=design.units, strata=strata
+    )
     cells = cluster_codes * shape[1]
     tables = []
     for order in orders:
@@ -165,30 +170,30 @@ def _shuffled_units(
     return np.stack(tables)
 
 
-def _weight_parts(
-    labels: Ints, weights: npt.ArrayLike | None, groups: npt.ArrayLike | None
-) -> tuple[Floats, Floats] | None:
+def _weight_parts(labels: Ints, design: SampleDesign) -> tuple[Floats, Floats] | None:
     """Return the part of the weights that moves with the labels, and the part that stays; all of it within groups."""
-    if weights is None:
+    if design.weights is None:
         return None
-    if groups is not None:
-        return np.ones(int(labels.max()) + 1), np.asarray(weights, dtype=np.float64)
-    return label_factors(labels, weights)
+    if design.groups is not None:
+        return np.ones(int(labels.max()) + 1), np.asarray(design.weights, dtype=np.float64)
+    return label_factors(labels, design.weights)
 
 
 def _shuffled_within(
     labels: npt.ArrayLike,
     clusters: npt.ArrayLike,
-    groups: npt.ArrayLike | None,
-    weights: npt.ArrayLike | None,
+    design: SampleDesign,
     repeats: int,
     rng: np.random.Generator,
 ) -> Ints | Floats:
     """Tables of counts, or of weights, after shuffling labels within each group, or among instances of like weight."""
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    parts = _weight_parts(label_codes, weights, groups)
-    values = np.asarray(groups) if groups is not None else like_weights(None if parts is None else parts[1])
+    parts = _weight_parts(label_codes, design)
+    if design.groups is not None:
+        values = np.asarray(design.groups)
+    else:
+        values = like_weights(None if parts is None else parts[1])
     group_codes = np.unique(values, return_inverse=True)[1]
     if group_codes.shape != label_codes.shape:
         raise ValueError(

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.clusters.peco import Divergence, Mode, check_weights, divergences, score_of
-from cuecard.stats.clusters.peco_null import label_factors, like_weights
+from cuecard.stats.clusters.peco_null import PLAIN, SampleDesign, label_factors, like_weights
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]
@@ -57,9 +57,7 @@ def peco_starts(
     clusterings: Sequence[npt.ArrayLike],
     *,
     wanted: Sequence[tuple[Divergence, Mode]] = EXACT_L2,
-    groups: npt.ArrayLike | None = None,
-    units: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    design: SampleDesign = PLAIN,
     permutations: int = 200,
     draws: int = 400,
     confidence: float = 0.95,
@@ -69,10 +67,10 @@ def peco_starts(
 
     A shuffle moves the labels once and scores every clustering with them, so the mean score has an exact null
     whatever the clusterings have in common: no correction for looking several times is needed, and none is lost.
-    With `groups` (the question each choice belongs to), labels are shuffled within groups only. With `weights`
+    With groups (the question each choice belongs to), labels are shuffled within groups only. With weights,
     labels count by weight; they take the part of the weight that goes with their label along and are shuffled among
     instances of which about the same weight is left, which stays where it is. The null is then as good as these bins
-    are narrow. With `units`, copies of a text change places together, and so are drawn again together.
+    are narrow. With units, copies of a text change places together, and so are drawn again together.
 
     The interval is that of the score, ± t · s, less the null mean. s² is the variance of the mean score when instances
     (whole groups, where given) are drawn again, plus the variance of the clusterings over their number; t has the
@@ -85,9 +83,7 @@ def peco_starts(
         labels: one label per instance.
         clusterings: for each clustering, the cluster of every instance.
         wanted: pairs of a divergence and a mode, as `peco` takes them.
-        groups: the group of every instance.
-        units: a code for every instance that copies share: of a text, or of a choice of a repeated question.
-        weights: how much every instance counts.
+        design: groups, units and weights of the instances.
         permutations: shuffles of the labels.
         draws: times the instances are drawn again for the interval.
         confidence: of the interval.
@@ -97,10 +93,10 @@ def peco_starts(
         raise ValueError(f"permutations and draws must be at least 1 and 2, got {permutations} and {draws}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
-    tables = ClusterTables(labels, clusterings, weights)
+    tables = ClusterTables(labels, clusterings, design)
     seen = tables.scores(tables.count()[None], wanted)[:, 0]
-    null = tables.scores(tables.shuffled(groups, units, permutations, seed), wanted)
-    drawn = tables.scores(tables.redrawn(groups, units, draws, seed), wanted)
+    null = tables.scores(tables.shuffled(permutations, seed), wanted)
+    drawn = tables.scores(tables.redrawn(draws, seed), wanted)
     results = []
     for (divergence, mode), scores, by_chance, again in zip(wanted, seen, null, drawn, strict=True):
         mean, means = float(scores.mean()), by_chance.mean(axis=1)
@@ -132,9 +128,7 @@ def peco_means(
     labels: npt.ArrayLike,
     settings: Sequence[Sequence[npt.ArrayLike]],
     *,
-    groups: npt.ArrayLike | None = None,
-    units: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    design: SampleDesign = PLAIN,
     permutations: int = 200,
     seed: int = 0,
 ) -> list[PecoMean]:
@@ -142,11 +136,9 @@ def peco_means(
 
     The labels are shuffled once for all settings; `settings` holds the clusterings of each.
     """
-    tables = ClusterTables(
-        labels, [clusters for clusterings in settings for clusters in clusterings], weights
-    )
+    tables = ClusterTables(labels, [clusters for clusterings in settings for clusters in clusterings], design)
     seen = tables.scores(tables.count()[None], EXACT_L2)[0, 0]
-    null = tables.scores(tables.shuffled(groups, units, permutations, seed), EXACT_L2)[0]
+    null = tables.scores(tables.shuffled(permutations, seed), EXACT_L2)[0]
     ends = np.cumsum([len(clusterings) for clusterings in settings])
     means = []
     for clusterings, end in zip(settings, ends, strict=True):
@@ -157,27 +149,25 @@ def peco_means(
     return means
 
 
-def _group_codes(groups: npt.ArrayLike | None, tables: ClusterTables) -> Ints | None:
+def _group_codes(groups: npt.ArrayLike | None, count: int) -> Ints | None:
     codes = None if groups is None else _codes(groups)
-    if codes is not None and len(codes) != len(tables.labels):
-        raise ValueError(f"groups must be as long as labels, got {len(codes)} and {len(tables.labels)}.")
+    if codes is not None and len(codes) != count:
+        raise ValueError(f"groups must be as long as labels, got {len(codes)} and {count}.")
     return codes
 
 
-def _shuffled(
-    tables: ClusterTables, groups: Ints | None, units: npt.ArrayLike | None, permutations: int, seed: int
-) -> Floats:
+def _shuffled(tables: ClusterTables, permutations: int, seed: int) -> Floats:
     """Return the table of every shuffle of the labels, which take their part of the weights along."""
     parts = None
-    if groups is None and tables.weights is not None:
+    if tables.groups is None and tables.weights is not None:
         parts = label_factors(tables.labels, tables.weights)
     bins = None if parts is None else like_weights(parts[1])
     orders = label_orders(
         len(tables.labels),
         permutations,
         np.random.default_rng([seed, 0]),
-        groups=groups,
-        units=units,
+        groups=tables.groups,
+        units=tables.units,
         strata=bins if bins is not None and bins.min() < bins.max() else None,
     )
     if parts is None:
@@ -190,16 +180,17 @@ class ClusterTables:
     """Counts of clusters × labels of all clusterings, stacked into one table."""
 
     def __init__(
-        self, labels: npt.ArrayLike, clusterings: Sequence[npt.ArrayLike], weights: npt.ArrayLike | None
+        self, labels: npt.ArrayLike, clusterings: Sequence[npt.ArrayLike], design: SampleDesign = PLAIN
     ) -> None:
         self.labels = _codes(labels)
-        self.weights = None if weights is None else check_weights(weights, len(self.labels))
+        self.weights = None if design.weights is None else check_weights(design.weights, len(self.labels))
         each = [_codes(clusters) for clusters in clusterings]
         if not each or not len(self.labels) or any(c.shape != self.labels.shape for c in each):
             raise ValueError(
                 "clusterings must be one or more vectors as long as labels, got lengths "
                 f"{', '.join(str(len(c)) for c in each) or 'of none'} for {len(self.labels)} labels."
             )
+        self.groups, self.units = _group_codes(design.groups, len(self.labels)), design.units
         self.kinds = int(self.labels.max()) + 1
         sizes = [int(c.max()) + 1 for c in each]
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -233,19 +224,15 @@ class ClusterTables:
                 scored[j, :, i] = score_of(by_name[divergence], divergence, mode)
         return np.maximum(scored, 0.0)  # a mean can round to a hair below the minimum
 
-    def shuffled(
-        self, groups: npt.ArrayLike | None, units: npt.ArrayLike | None, permutations: int, seed: int
-    ) -> Floats:
+    def shuffled(self, permutations: int, seed: int) -> Floats:
         """Return the table of every shuffle of the labels."""
-        return _shuffled(self, _group_codes(groups, self), units, permutations, seed)
+        return _shuffled(self, permutations, seed)
 
-    def redrawn(
-        self, groups: npt.ArrayLike | None, units: npt.ArrayLike | None, draws: int, seed: int
-    ) -> Floats:
+    def redrawn(self, draws: int, seed: int) -> Floats:
         """Return the tables of as many instances drawn with replacement: whole groups, and copies together."""
-        codes = together = _group_codes(groups, self)
-        if units is not None and has_repeats(units, codes):
-            together = _codes(units) if codes is None else group_units(codes, units)
+        together = self.groups
+        if self.units is not None and has_repeats(self.units, self.groups):
+            together = _codes(self.units) if self.groups is None else group_units(self.groups, self.units)
         # A stream of its own, so that the number of shuffles does not change the interval.
         drawing = np.random.default_rng([seed, 1])
         return np.stack(list(_redrawn(self, together, draws, drawing)))

@@ -39,7 +39,7 @@ class HeldOut:
     ess: Floats
     """Effective sample size of the held-out rows as a fraction, a mean over folds."""
     unweighted: float
-    """Err of the held-out rows with base weights."""
+    """Err of the held-out rows without weights."""
     floor: float
     """Err that sampling alone would leave on this number of held-out rows if every feature were balanced."""
 
@@ -65,7 +65,6 @@ def held_out_balance(
     folds: int = 2,
     max_weight: float | None = None,
     groups: npt.ArrayLike | None = None,
-    base_weights: npt.ArrayLike | None = None,
     seed: int = 0,
 ) -> HeldOut:
     """Err on rows that the weights were not made from, for several ridges, by cross-validation.
@@ -82,7 +81,7 @@ def held_out_balance(
     >>> result.best > 0, bool(result.err[0] > result.err[-1])
     (True, True)
     """
-    matrix, codes, count, base, shares = checked_problem(features, labels, target, base_weights)
+    matrix, codes, count, base, shares = checked_problem(features, labels, target, None)
     units = np.arange(len(codes)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     if not 2 <= folds <= int(units.max()) + 1:
         raise ValueError(f"folds must lie between 2 and the number of rows or groups, got {folds}.")
