@@ -14,6 +14,7 @@ from cuecard.audits import Cues
 from cuecard.data.demo import demo_nli
 from cuecard.probes import Predictions, Reliance, choose_cues
 from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.counted_forest import Forest
 from cuecard.stats.neutral_weights import leakage_neutral_weights
 from cuecard.stats.scores.doubly_robust import accuracy_without_leak, steady_depth
 from cuecard.stats.weighted import weighted_share
@@ -120,7 +121,12 @@ def debiased_coverage(
             plain = weighted_share(right, deep)
             ends[name]["weighted"].append((plain.share, plain.low, plain.high))
             robust = accuracy_without_leak(
-                right, label, leak, steady, rougher_weights=deep, trees=trees, seed=run
+                right,
+                label,
+                leak,
+                steady,
+                rougher_weights=deep,
+                forest=Forest(trees, depth=8, seed=run),
             )
             ends[name]["doubly_robust"].append((robust.accuracy, robust.low, robust.high))
     return {

@@ -20,7 +20,7 @@ from cuecard.probes.model_views import debiased_evaluation_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.counted_forest import cross_fitted, fold_numbers
+from cuecard.stats.counted_forest import Forest, cross_fitted, fold_numbers
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.scores.doubly_robust import DebiasedAccuracy, accuracy_without_leak, steady_depth
 from cuecard.stats.weighted import effective_sample_size, weighted_change, weighted_share
@@ -216,7 +216,7 @@ class DebiasedEvaluation(Probe):
         """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
         return accuracy_without_leak(
             right, neutral.labels, neutral.features, neutral.steady, rougher_weights=neutral.weighting.weights,
-            folds=AGAIN_FOLDS, trees=self.trees, depth=self.depth, units=neutral.units, seed=self.seed,
+            folds=AGAIN_FOLDS, forest=Forest(self.trees, self.depth, self.seed), units=neutral.units,
         )  # fmt: skip
 
     def _neutral(self, data: Instances, examples: Examples) -> _Neutral:
@@ -252,8 +252,8 @@ class DebiasedEvaluation(Probe):
         guessed = np.asarray(weighting.labels)[weighting.probabilities.argmax(axis=1)] == labels
         folds = fold_numbers(len(labels), min(AGAIN_FOLDS, len(labels)), seed=self.seed + 1)
         answers = cross_fitted(
-            features, labels, n_labels=int(labels.max()) + 1, folds=folds, trees=self.trees, depth=self.depth,
-            seed=self.seed + 1, weights=weighting.weights,
+            features, labels, n_labels=int(labels.max()) + 1, folds=folds,
+            forest=Forest(self.trees, self.depth, self.seed + 1), weights=weighting.weights,
         )  # fmt: skip
         codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         return _Neutral(

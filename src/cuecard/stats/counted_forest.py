@@ -16,6 +16,7 @@ from cuecard.stats import _native
 from cuecard.stats.arrays import Array, Codes, Floats, Ints
 
 __all__ = [
+    "Forest",
     "Points",
     "cross_fitted",
     "distinct_points",
@@ -81,6 +82,15 @@ def points_in_parts(parts: Iterable[tuple[slice, Array]], index: Codes) -> Point
         index[where] = together.index[start : start + len(values)][index[where]]
         start += len(values)
     return Points(together.values, index)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """How many trees are grown, how deep they may be, and the seed of their draws."""
+
+    trees: int
+    depth: int = 30
+    seed: int = 0
 
 
 def forest_probabilities(
@@ -152,9 +162,7 @@ def cross_fitted(
     *,
     n_labels: int,
     folds: Ints,
-    trees: int,
-    depth: int = 30,
-    seed: int = 0,
+    forest: Forest,
     threads: int | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Floats:
@@ -189,17 +197,17 @@ def cross_fitted(
         )
         kept = (counts - left_out.reshape(counts.shape))[point, label]
         kept, rests = (kept, np.empty(0)) if mass is None else _whole_and_rest(kept)
-        mixed = np.random.SeedSequence([seed, fold]).generate_state(1, np.uint64)[0]
-        leaves = _native.forest(values, ranks, cells, kept, rests, n_labels, held, trees, depth, tried, mixed)
+        mixed = np.random.SeedSequence([forest.seed, fold]).generate_state(1, np.uint64)[0]
+        leaves = _native.forest(
+            values, ranks, cells, kept, rests, n_labels, held, forest.trees, forest.depth, tried, mixed
+        )
         probabilities[here] = leaves[place]
 
     in_threads(one_fold, len(bounds) - 1, threads)
     return probabilities
 
 
-def on_counts(
-    values: Floats, fitted: Ints, asked: Ints, *, trees: int, depth: int = 30, seed: int = 0
-) -> Floats:
+def on_counts(values: Floats, fitted: Ints, asked: Ints, forest: Forest) -> Floats:
     """Return P(label | point) from a forest on points that carry every label `fitted` times; nan where none is asked.
 
     Without anything to fit, every label is as likely. `asked` has how many rows of each point are scored.
@@ -217,7 +225,7 @@ def on_counts(
     point, label = np.nonzero(counts)
     cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
     held = np.flatnonzero(asked)
-    mixed = np.random.SeedSequence([seed, 0]).generate_state(1, np.uint64)[0]
+    mixed = np.random.SeedSequence([forest.seed, 0]).generate_state(1, np.uint64)[0]
     probabilities[here[held]] = _native.forest(
         of_points,
         ranks,
@@ -226,8 +234,8 @@ def on_counts(
         np.empty(0),
         n_labels,
         held,
-        trees,
-        depth,
+        forest.trees,
+        forest.depth,
         max(1, isqrt(values.shape[1])),
         mixed,
     )

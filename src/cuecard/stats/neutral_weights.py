@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats
-from cuecard.stats.counted_forest import cross_fitted, fold_numbers
+from cuecard.stats.counted_forest import Forest, cross_fitted, fold_numbers
 from cuecard.stats.weighted import effective_sample_size
 
 
@@ -93,9 +93,7 @@ def leakage_neutral_weights(
         codes,
         n_labels=len(classes),
         folds=fold_numbers(len(codes), folds, seed=seed),
-        trees=trees,
-        depth=depth,
-        seed=seed,
+        forest=Forest(trees, depth, seed),
         threads=threads,
     )
     own = probabilities[np.arange(len(codes)), codes]

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from cuecard.audits.pair_graph import cells as choices
-from cuecard.audits.pair_graph.cells import Cells, Forest, ScoredChoices, counted_cells, standardised_points
+from cuecard.audits.pair_graph.cells import Cells, ScoredChoices, counted_cells, standardised_points
 from cuecard.audits.pair_graph.scores import standardised
 from cuecard.data import Instances
 from cuecard.data.space import MEMORY, Space
-from cuecard.stats.counted_forest import Points, cross_fitted, distinct_points
+from cuecard.stats.counted_forest import Forest, Points, cross_fitted, distinct_points
 
 FOREST = Forest(trees=10, depth=4, seed=3)
 N = 600
@@ -41,9 +41,7 @@ def from_rows(folds: int, fit: np.ndarray, score: np.ndarray, used: list[int]) -
         np.concatenate([np.zeros(score.sum(), dtype=np.int64), labels[fit]]),
         n_labels=3,
         folds=np.repeat([0, 1], [score.sum(), fit.sum()]),
-        trees=FOREST.trees,
-        depth=FOREST.depth,
-        seed=FOREST.seed,
+        forest=FOREST,
     )[: score.sum()]
 
 

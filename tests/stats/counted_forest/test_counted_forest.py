@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from cuecard.stats import _native
 from cuecard.stats.counted_forest import (
+    Forest,
     cross_fitted,
     distinct_points,
     fold_numbers,
@@ -73,7 +74,13 @@ def test_what_was_never_seen_is_never_drawn() -> None:
 def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(n_labels: int) -> None:
     rows, labels = leaky(2000, 4, n_labels)
     folds = fold_numbers(2000, 2, seed=1)
-    ours = cross_fitted(rows, labels, n_labels=n_labels, folds=folds, trees=150, depth=6)
+    ours = cross_fitted(
+        rows,
+        labels,
+        n_labels=n_labels,
+        folds=folds,
+        forest=Forest(150, depth=6),
+    )
     theirs = np.empty_like(ours)
     again = np.empty_like(ours)
     for fold in range(2):
@@ -90,9 +97,9 @@ def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(n_l
 def test_a_row_has_no_say_in_its_own_probability() -> None:
     rows, labels = leaky(400, 5)
     folds = fold_numbers(400, 5, seed=0)
-    before = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=20)
+    before = cross_fitted(rows, labels, n_labels=2, folds=folds, forest=Forest(20))
     flipped = np.where(folds == 2, 1 - labels, labels)
-    after = cross_fitted(rows, flipped, n_labels=2, folds=folds, trees=20)
+    after = cross_fitted(rows, flipped, n_labels=2, folds=folds, forest=Forest(20))
     np.testing.assert_array_equal(before[folds == 2], after[folds == 2])
     assert (before[folds != 2] != after[folds != 2]).any()
 
@@ -100,8 +107,8 @@ def test_a_row_has_no_say_in_its_own_probability() -> None:
 def test_threads_do_not_change_the_result() -> None:
     rows, labels = leaky(300, 6)
     folds = fold_numbers(300, 7)
-    one = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=10, threads=1)
-    four = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=10, threads=4)
+    one = cross_fitted(rows, labels, n_labels=2, folds=folds, forest=Forest(10), threads=1)
+    four = cross_fitted(rows, labels, n_labels=2, folds=folds, forest=Forest(10), threads=4)
     np.testing.assert_array_equal(one, four)
 
 
@@ -118,8 +125,8 @@ def test_whole_weights_give_the_forest_of_repeated_rows_to_the_last_bit():
     times = rng.integers(1, 4, 300)
     folds = rng.integers(0, 3, 300)
     copies = np.repeat(np.arange(300), times)
-    weighted = cross_fitted(rows, labels, n_labels=3, folds=folds, trees=20, weights=times)
-    many = cross_fitted(rows[copies], labels[copies], n_labels=3, folds=folds[copies], trees=20)
+    weighted = cross_fitted(rows, labels, n_labels=3, folds=folds, forest=Forest(20), weights=times)
+    many = cross_fitted(rows[copies], labels[copies], n_labels=3, folds=folds[copies], forest=Forest(20))
     np.testing.assert_array_equal(weighted[copies], many)
 
 
@@ -129,7 +136,7 @@ def test_probabilities_of_one_point_are_its_shares_of_weight_in_both_forests():
     weights = np.where(labels == 0, 0.3, 0.9)
     folds = np.arange(4000) % 2
     share = [weights[(labels == 1) & (folds != fold)].sum() / weights[folds != fold].sum() for fold in (0, 1)]
-    found = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=200, weights=weights)
+    found = cross_fitted(rows, labels, n_labels=2, folds=folds, forest=Forest(200), weights=weights)
     np.testing.assert_allclose(found[:, 1], np.take(share, folds), atol=0.01)
     fitted = forest_probabilities(rows, labels, rows[:1], n_labels=2, trees=200, depth=2, weights=weights)
     assert fitted[0, 1] == pytest.approx(weights[labels == 1].sum() / weights.sum(), abs=0.01)

@@ -7,6 +7,7 @@ import pytest
 
 from cuecard.stats.arrays import chunks
 from cuecard.stats.counted_forest import (
+    Forest,
     cross_fitted,
     distinct_points,
     fold_numbers,
@@ -29,11 +30,17 @@ def test_counted_points_have_the_probabilities_of_a_cross_fit_of_two_folds(seed)
         fitted = np.zeros((len(points), 3), dtype=np.int64)
         np.add.at(fitted, (points.index[fit], labels[fit]), 1)
         asked = np.bincount(points.index[score], minlength=len(points))
-        result = on_counts(points.values, fitted, asked, trees=20, depth=4, seed=seed)
+        result = on_counts(points.values, fitted, asked, Forest(20, depth=4, seed=seed))
         both = np.concatenate([rows[score], rows[fit]])
         codes = np.concatenate([np.zeros(score.sum(), dtype=np.int64), labels[fit]])
         folds = np.repeat([0, 1], [score.sum(), fit.sum()])
-        expected = cross_fitted(both, codes, folds=folds, n_labels=3, trees=20, depth=4, seed=seed)
+        expected = cross_fitted(
+            both,
+            codes,
+            folds=folds,
+            n_labels=3,
+            forest=Forest(20, depth=4, seed=seed),
+        )
         assert np.array_equal(result[points.index[score]], expected[: score.sum()])
         assert np.isnan(result[asked == 0]).all()
 
@@ -41,7 +48,7 @@ def test_counted_points_have_the_probabilities_of_a_cross_fit_of_two_folds(seed)
 def test_without_rows_to_fit_every_label_is_as_likely():
     points = distinct_points(np.arange(8.0).reshape(4, 2))
     nothing, asked = np.zeros((4, 2), dtype=int), np.array([1, 1, 0, 3])
-    result = on_counts(points.values, nothing, asked, trees=3)
+    result = on_counts(points.values, nothing, asked, Forest(3))
     assert (result[asked > 0] == 0.5).all()
     assert np.isnan(result[2]).all()
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.calibration.robust import MODELS, debiased_coverage
 
+from cuecard.stats.counted_forest import Forest
 from cuecard.stats.scores.doubly_robust import doubly_robust_accuracy, expected_correctness
 
 
@@ -52,7 +53,7 @@ def test_the_formula_by_hand() -> None:
 
 def test_expected_correctness_is_learnt_per_label_from_other_examples() -> None:
     leak, gold, _, correct = leaky(4000, 1)
-    found = expected_correctness(correct, gold, leak, n_labels=2, folds=5, trees=30)
+    found = expected_correctness(correct, gold, leak, n_labels=2, folds=5, forest=Forest(30, depth=8))
     for place in (0, 1):
         for label in (0, 1):
             here = (leak == place) & (gold == label)
@@ -60,12 +61,14 @@ def test_expected_correctness_is_learnt_per_label_from_other_examples() -> None:
     # An example's own correctness does not move its own expectation.
     flipped = correct.copy()
     flipped[0] = not flipped[0]
-    again = expected_correctness(flipped, gold, leak, n_labels=2, folds=5, trees=30)
+    again = expected_correctness(flipped, gold, leak, n_labels=2, folds=5, forest=Forest(30, depth=8))
     assert again[0] == pytest.approx(found[0], abs=1e-12)
 
 
 def test_a_label_too_rare_to_learn_from_gets_the_share_of_all() -> None:
-    found = expected_correctness([1, 0, 1, 1], [0, 0, 0, 1], [0, 1, 0, 1], n_labels=2, folds=4, trees=5)
+    found = expected_correctness(
+        [1, 0, 1, 1], [0, 0, 0, 1], [0, 1, 0, 1], n_labels=2, folds=4, forest=Forest(5, depth=8)
+    )
     assert found[:, 1].tolist() == [0.75] * 4
 
 

@@ -11,20 +11,7 @@ from cuecard.audits.partial_input.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.data.space import Space
 from cuecard.stats.arrays import Array, Bools, Floats, Ints, chunks, sum_of_column, sum_of_rows, whole_type
-from cuecard.stats.counted_forest import Points, distinct_points, in_threads, on_counts
-
-
-@dataclass(frozen=True)
-class Forest:
-    """Trees, depth and seed of a forest."""
-
-    trees: int
-    depth: int
-    seed: int
-
-    def fitted(self, values: Floats, fitted: Ints, asked: Ints) -> Floats:
-        """Return P(label) at every point that is asked about; nan for the others."""
-        return on_counts(values, fitted, asked, trees=self.trees, depth=self.depth, seed=self.seed)
+from cuecard.stats.counted_forest import Forest, Points, distinct_points, in_threads, on_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +39,7 @@ class Cells:
         every = counts.sum(axis=0)
 
         def one(i: int) -> Floats:
-            return forest.fitted(values, every - counts[i], counts[i].sum(axis=1))
+            return on_counts(values, every - counts[i], counts[i].sum(axis=1), forest)
 
         crossed = np.full(self.counts.shape, np.nan)
         for i, fitted in enumerate(in_threads(one, self.folds)):
@@ -71,7 +58,7 @@ class Cells:
 
         def one(i: int) -> Floats:
             first, last = ahead[i]
-            return forest.fitted(values, counts[:first].sum(axis=0), counts[first:last].sum(axis=(0, 2)))
+            return on_counts(values, counts[:first].sum(axis=0), counts[first:last].sum(axis=(0, 2)), forest)
 
         chained = np.full_like(crossed, np.nan)
         for (first, last), fitted in zip(ahead, in_threads(one, len(ahead)), strict=True):

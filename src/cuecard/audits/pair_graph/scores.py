@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.pair_graph.cells import Cells, Forest, ScoredChoices, counted_cells
+from cuecard.audits.pair_graph.cells import Cells, ScoredChoices, counted_cells
 from cuecard.audits.partial_input.cross_fit import doubling
 from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
 from cuecard.data import Instances
@@ -19,6 +19,7 @@ from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.arrays import Array, Bools, Codes, Floats, Ints, counted
 from cuecard.stats.counted_forest import (
+    Forest,
     Points,
     cross_fitted,
     distinct_points,
@@ -222,9 +223,7 @@ class Trial:
                 np.concatenate([unseen, labels]),
                 n_labels=n_labels,
                 folds=np.repeat([0, 1], [len(test), len(train)]),
-                trees=self.trees,
-                depth=self.depth,
-                seed=self.seed,
+                forest=self.settings,
                 weights=None if weights is None else np.concatenate([np.ones(len(test)), weights]),
             )
             return probabilities[: len(test)]

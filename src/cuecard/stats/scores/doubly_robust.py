@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from cuecard.stats.arrays import Floats, Ints, level_of
-from cuecard.stats.counted_forest import cross_fitted, fold_numbers
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.counted_forest import Forest, cross_fitted, fold_numbers
 
 __all__ = [
     "DebiasedAccuracy",
@@ -22,6 +22,10 @@ __all__ = [
 
 #: Number of examples per leaf of a steady tree, about.
 _PER_LEAF = 20
+#: Level of the intervals.
+LEVEL = 0.95
+#: The forests that say which labels a model is correct for.
+FOREST = Forest(200, depth=8)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,6 @@ def doubly_robust_accuracy(
     even_leak: bool = False,
     rougher_weights: npt.ArrayLike | None = None,
     units: Sequence[npt.ArrayLike] = (),
-    level: float = 0.95,
 ) -> DebiasedAccuracy:
     """Accuracy where labels do not depend on the leak, with an interval (augmented inverse-probability weighting).
 
@@ -63,10 +66,10 @@ def doubly_robust_accuracy(
     m do not. Weights alone over-correct a model that follows the leak, because they are largest where the forest
     behind them is surprised, by chance or not.
 
-    Intervals use Student's distribution with (Σp²)² / Σp⁴ degrees of freedom, p the parts that examples add: a few
-    large weights are few observations. An interval that relies on weights from small trees is too narrow, because such
-    trees miss how large weights are; one that relies on weights from deep trees is too wide. With `rougher_weights` the
-    standard error is the geometric mean of the two.
+    Intervals of 95 % use Student's distribution with (Σp²)² / Σp⁴ degrees of freedom, p the parts that examples add: a
+    few large weights are few observations. An interval that relies on weights from small trees is too narrow, because
+    such trees miss how large weights are; one that relies on weights from deep trees is too wide. With
+    `rougher_weights` the standard error is the geometric mean of the two.
 
     Args:
         correct: whether the model is correct, one entry per example.
@@ -78,7 +81,6 @@ def doubly_robust_accuracy(
             default as frequent as among the examples.
         rougher_weights: such weights from deeper trees, for the standard error.
         units: codes of examples that are not independent, such as pairs that share a sentence; one array per kind.
-        level: level of the intervals.
 
     >>> result = doubly_robust_accuracy([1, 0, 1, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0.5, 0.5], [[0.5, 0.5]] * 4)
     >>> result.accuracy, result.change
@@ -120,7 +122,7 @@ def doubly_robust_accuracy(
     variance = error(np.zeros(n))
     fourth = float((parts**4).sum())
     freedom = float((parts**2).sum()) ** 2 / fourth if fourth > 0 else float(n)
-    z = float(stdtrit(max(freedom, 2.0), (1 + level_of(level)) / 2))
+    z = float(stdtrit(max(freedom, 2.0), (1 + LEVEL) / 2))
     size = min(value * (1 - value) / variance, float(n)) if variance > 0 else float(n)
     low, high = _wilson(value, max(size, 1.0), z)
     half = z * float(np.sqrt(error(x - plain)))
@@ -137,10 +139,8 @@ def accuracy_without_leak(
     *,
     rougher_weights: npt.ArrayLike,
     folds: int = 20,
-    trees: int = 200,
-    depth: int = 8,
+    forest: Forest = FOREST,
     units: Sequence[npt.ArrayLike] = (),
-    seed: int = 0,
 ) -> DebiasedAccuracy:
     """The doubly robust accuracy in the world of leakage-neutral weights, in which labels keep their shares.
 
@@ -151,15 +151,13 @@ def accuracy_without_leak(
         weights: leakage-neutral weights from trees of `steady_depth`: the estimate.
         rougher_weights: leakage-neutral weights from trees of full depth: its standard error.
         folds: folds of `expected_correctness`.
-        trees: trees of its forests.
-        depth: largest depth of these trees.
+        forest: trees, depth and seed of its forests; the seed is also that of the folds.
         units: codes of examples that are not independent.
-        seed: seed of folds and forests.
     """
     labels = np.asarray(gold, dtype=np.int64)
     shares = np.bincount(labels) / len(labels)
     expected = expected_correctness(
-        correct, labels, leakage, n_labels=len(shares), folds=folds, trees=trees, depth=depth, seed=seed
+        correct, labels, leakage, n_labels=len(shares), folds=folds, forest=forest
     )
     return doubly_robust_accuracy(
         correct, labels, weights, shares, expected, even_leak=True, rougher_weights=rougher_weights, units=units
@@ -189,9 +187,7 @@ def expected_correctness(
     *,
     n_labels: int,
     folds: int = 20,
-    trees: int = 200,
-    depth: int = 8,
-    seed: int = 0,
+    forest: Forest = FOREST,
 ) -> Floats:
     """P(correct | gold label, leak) of every example and label, from forests on the examples of the other folds.
 
@@ -200,14 +196,15 @@ def expected_correctness(
     hit, truth = np.asarray(correct, dtype=np.int64), np.asarray(gold, dtype=np.int64)
     rows = np.asarray(leakage, dtype=np.float64)
     rows = rows[:, None] if rows.ndim == 1 else rows
-    fold = fold_numbers(len(hit), min(folds, len(hit)), seed=seed)
+    fold = fold_numbers(len(hit), min(folds, len(hit)), seed=forest.seed)
     expected = np.full((len(hit), n_labels), float(hit.mean()))
     for label in range(n_labels):
         mine = truth == label
         if not _occurs_outside_every_fold(mine, fold):
             continue
         probabilities = cross_fitted(
-            rows, hit, n_labels=2, folds=fold, trees=trees, depth=depth, seed=seed + label, weights=mine.astype(float)
+            rows, hit, n_labels=2, folds=fold, weights=mine.astype(float),
+            forest=replace(forest, seed=forest.seed + label),
         )  # fmt: skip
         expected[:, label] = probabilities[:, 1]
     return expected
