@@ -13,7 +13,6 @@ from cuecard.cli.help import Verb, Verbs
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     ChartOption,
@@ -26,7 +25,10 @@ from cuecard.cli.options.shared import (
     SettingsOption,
     SubsetOption,
     comma_list,
+    explicit_options,
+    grouped,
     names_of,
+    option,
     path,
     required_out,
     typed_command,

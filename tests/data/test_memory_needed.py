@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cuecard.data.memory import PER_BYTE, PER_ROW, bytes_of, free_memory, memory_needed
+from cuecard.data.space import PER_BYTE, PER_ROW, bytes_of, free_memory, memory_needed
 from cuecard.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def test_files_that_were_read_do_not_count_as_used_memory_of_a_container(tmp_pat
 def test_more_files_may_be_open_where_the_user_may_have_more():
     code = """
 import resource
-from cuecard.data.memory import OPEN_FILES, allow_open_files
+from cuecard.data.space import OPEN_FILES, allow_open_files
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
 allow_open_files()

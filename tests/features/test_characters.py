@@ -67,7 +67,7 @@ def test_a_character_feature_is_seen_where_it_is_and_only_there(feature):
 
 
 def test_every_character_feature_has_an_example_here():
-    from cuecard.features.characters import ANYWHERE, OUTSIDE_ASCII
+    from cuecard.features.raw_text import ANYWHERE, OUTSIDE_ASCII
 
     assert set(EXAMPLES) == {*ANYWHERE, *OUTSIDE_ASCII}
 

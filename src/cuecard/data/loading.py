@@ -17,7 +17,6 @@ from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.labels import Threshold
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape_split
-from cuecard.data.memory import PER_BYTE, free_memory, memory_needed, text_bytes
 from cuecard.data.options import MAX_SKIPPED, ReadOptions
 from cuecard.data.presets import Preset
 from cuecard.data.reading.files import OnError
@@ -35,7 +34,15 @@ from cuecard.data.reading.sources import (
     which_files,
     without_preset,
 )
-from cuecard.data.space import MEMORY, Space, temporary_space
+from cuecard.data.space import (
+    MEMORY,
+    PER_BYTE,
+    Space,
+    free_memory,
+    memory_needed,
+    temporary_space,
+    text_bytes,
+)
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import DAMAGED_FILE
 

@@ -1,6 +1,5 @@
 """Instances become named binary features, one family per file."""
 
-from cuecard.features.characters import Characters
 from cuecard.features.counts import COUNTED_SPLITS, CueCounts, class_codes, count_cues
 from cuecard.features.family import (
     FAMILIES,
@@ -12,7 +11,7 @@ from cuecard.features.family import (
     count_features,
     learned,
 )
-from cuecard.features.patterns import Formats, Function, Regexes
+from cuecard.features.raw_text import Characters, Formats, Function, Regexes
 from cuecard.features.structure import Lengths, Overlap, Positions
 from cuecard.features.words import (
     Bigrams,

@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard.errors import CueCardError, UsageError
 from cuecard.features.family import FAMILIES, Family
-from cuecard.features.patterns import Regexes
+from cuecard.features.raw_text import Regexes
 from cuecard.text import Encoded, tokenise
 from cuecard.wording import listed
 

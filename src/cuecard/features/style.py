@@ -12,7 +12,7 @@ from cuecard.data.layout.responses import FILE_POSITION
 from cuecard.errors import MissingExtraError
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.text import encode
-from cuecard.text.annotate.dictionaries import word_polarities
+from cuecard.text.annotate.english import word_polarities
 from cuecard.text.tokens import Tokens
 
 #: What is counted in a text, as a regular expression; white space before a mark of a list is allowed.

@@ -14,8 +14,7 @@ from typing import Literal, get_args
 from cuecard.cache import cache_folder, code_key, content_key
 from cuecard.data import Instances, Source
 from cuecard.data.loading import DatasetSpec
-from cuecard.data.memory import allow_open_files, bytes_of, free_memory
-from cuecard.data.space import MEMORY, Engine, Space
+from cuecard.data.space import MEMORY, Engine, Space, allow_open_files, bytes_of, free_memory
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.running import Data, Progress, ensure_loaded

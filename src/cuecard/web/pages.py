@@ -15,8 +15,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from cuecard import wording
 from cuecard._version import __version__
 from cuecard.report.html import page as report_page
-from cuecard.report.html.inlined import CHART_LIBRARY
-from cuecard.report.html.inlined import resource as report_resource
+from cuecard.report.html.page import CHART_LIBRARY
+from cuecard.report.html.page import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
 from cuecard.web.forms import all_forms, equivalent

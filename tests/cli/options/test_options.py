@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import cuecard as cc
 from cuecard.cli.main import app
-from cuecard.cli.options.groups import explicit_options, grouped
+from cuecard.cli.options.shared import explicit_options, grouped
 from cuecard_papers import SelectionExperiment, StubbornExperiment
 
 

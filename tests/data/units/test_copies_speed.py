@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from cuecard.data.fingerprint import mixed
-from cuecard.data.units import FoldedTexts, copies, folding
+from cuecard.data.units import FoldedTexts, copies
+from cuecard.data.units import sketches as folding
 from cuecard.data.units.copies import ALIKE, LEAST_WORDS, LOOSELY, band_keys, in_order
 from cuecard.features.style import formatting
 from cuecard.stats import _native

@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from cuecard.data import Instances
-from cuecard.data.units import copies, example_units, folding, read_marks, sketch
+from cuecard.data.units import copies, example_units, read_marks, sketch
+from cuecard.data.units import sketches as folding
 from cuecard.data.units.copies import copies_and_runs
 from cuecard.errors import CueCardError
 

@@ -10,7 +10,7 @@ import pytest
 from cuecard.errors import InputError, MissingExtraError
 from cuecard.report.html import engine
 from cuecard.report.html.chart_page import check_chart_path
-from cuecard.report.html.inlined import CHART_LIBRARY, resource
+from cuecard.report.html.page import CHART_LIBRARY, resource
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,7 +12,7 @@ import pytest
 from cuecard.card.card import Card
 from cuecard.errors import InputError
 from cuecard.report.html.card_page import render_html, write_report
-from cuecard.report.html.inlined import script_json, security_policy
+from cuecard.report.html.page import script_json, security_policy
 
 
 class Page(HTMLParser):

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from cuecard.errors import MissingExtraError
-from cuecard.text.annotate import dictionaries, get_annotator
+from cuecard.text.annotate import english as dictionaries
+from cuecard.text.annotate import get_annotator
 
 
 @pytest.fixture

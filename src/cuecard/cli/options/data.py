@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cuecard.cli.help import DATA
-from cuecard.cli.options.groups import option
+from cuecard.cli.options.shared import option
 from cuecard.cli.progress import set_examples
 
 if TYPE_CHECKING:

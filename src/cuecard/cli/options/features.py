@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from cuecard.cli.help import CLUSTERS, FEATURES
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.groups import explicit_options, option
-from cuecard.cli.options.shared import named_patterns, names_of
+from cuecard.cli.options.shared import explicit_options, named_patterns, names_of, option
 
 StopWordsOption = Annotated[
     bool | None,

@@ -10,8 +10,7 @@ import typer
 from cuecard.cli.help import REQUESTS
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Texts
-from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, path, required_out, typed_command
+from cuecard.cli.options.shared import Output, SeedOption, grouped, option, path, required_out, typed_command
 
 ASK_EXAMPLES = """
 Examples:

@@ -13,7 +13,6 @@ from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset, what_was_read
 from cuecard.cli.options.features import ClusterOptions, Features, StopWordsOption, Texts
-from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MemoryOption,
@@ -26,7 +25,10 @@ from cuecard.cli.options.shared import (
     SkipOption,
     WeightsOption,
     comma_list,
+    explicit_options,
+    grouped,
     names_of,
+    option,
     path,
     typed_command,
 )

@@ -9,8 +9,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import ChartOption, OpenOption, Output, QuietOption, VerboseOption, path
+from cuecard.cli.options.shared import (
+    ChartOption,
+    OpenOption,
+    Output,
+    QuietOption,
+    VerboseOption,
+    grouped,
+    option,
+    path,
+)
 
 REPORT_EXAMPLES = """
 Examples:

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, path, typed_command
+from cuecard.cli.options.shared import Output, SeedOption, grouped, option, path, typed_command
 
 CHECK_EXAMPLES = """
 Examples:

@@ -9,8 +9,15 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Texts
-from cuecard.cli.options.groups import explicit_options, grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, comma_list, required_out
+from cuecard.cli.options.shared import (
+    Output,
+    SeedOption,
+    comma_list,
+    explicit_options,
+    grouped,
+    option,
+    required_out,
+)
 from cuecard.cli.verbs.probe import named_source
 
 CORRECT_EXAMPLES = """

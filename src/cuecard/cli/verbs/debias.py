@@ -12,14 +12,16 @@ from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Rows
 from cuecard.cli.options.features import Texts
-from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MaxWeightOption,
     MemoryOption,
     SeedOption,
     SettingsOption,
+    explicit_options,
+    grouped,
     names_of,
+    option,
     path,
     required_out,
     typed_command,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.options.groups import option
-from cuecard.cli.options.shared import OpenOption, QuietOption, SeedOption, path
+from cuecard.cli.options.shared import OpenOption, QuietOption, SeedOption, option, path
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MatchOption,
     Output,
     SeedOption,
+    grouped,
+    option,
     path,
     required_out,
     typed_command,
@@ -92,7 +93,7 @@ def plan(
 
     The plan is a worksheet for annotators.
     """
-    from cuecard.cli.options.groups import explicit_options
+    from cuecard.cli.options.shared import explicit_options
     from cuecard.cli.show import display, exit_if_failed
     from cuecard.errors import UsageError
     from cuecard.report import render_html

@@ -10,7 +10,6 @@ from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import OptionalDataset
 from cuecard.cli.options.features import Features
-from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     CardOutput,
     MatchOption,
@@ -21,6 +20,9 @@ from cuecard.cli.options.shared import (
     SettingsOption,
     SkipOption,
     comma_list,
+    explicit_options,
+    grouped,
+    option,
     typed_command,
 )
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from cuecard.cli.help import Verb, Verbs
-from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output
+from cuecard.cli.options.shared import Output, grouped, option
 
 app = typer.Typer(
     cls=Verbs,

@@ -12,13 +12,15 @@ from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import explicit_options, grouped, option
 from cuecard.cli.options.shared import (
     Output,
     SeedOption,
     SettingsOption,
     SubsetOption,
     WeightsOption,
+    explicit_options,
+    grouped,
+    option,
     path,
     required_out,
 )

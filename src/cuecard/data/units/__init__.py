@@ -1,7 +1,6 @@
 """Units of independence: copies and near copies of a text are one observation about its words."""
 
-from cuecard.data.units.closest import closest_copies, closest_folded, divided_templates
-from cuecard.data.units.copies import FoldedTexts, copies
+from cuecard.data.units.copies import FoldedTexts, closest_copies, closest_folded, copies, divided_templates
 from cuecard.data.units.find import (
     UNIT_SCOPES,
     UnitScope,

@@ -23,8 +23,14 @@ from cuecard.report.findings import (
     other_ways,
     worst_severity,
 )
-from cuecard.report.html.inlined import resource
-from cuecard.report.html.page import environment, findings_that_fit, fitted_views, inlined_parts, sentence
+from cuecard.report.html.page import (
+    environment,
+    findings_that_fit,
+    fitted_views,
+    inlined_parts,
+    resource,
+    sentence,
+)
 from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cuecard.report.html.inlined import resource
+from cuecard.report.html.page import resource
 from cuecard.report.palette import DARK, LIGHT, SANS, css_variables
 from cuecard.view import HOW_TO_READ_MAPS
 from cuecard.wording import display_text
