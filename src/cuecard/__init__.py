@@ -15,7 +15,17 @@ from cuecard._lazy import lazy_names
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, Slices, Style, explain
+    from cuecard.audits import (
+        Clusters,
+        Columns,
+        Cues,
+        Overview,
+        PairGraphAudit,
+        PartialInput,
+        Slices,
+        Style,
+        explain,
+    )
     from cuecard.card import Card, board, compare, load_card, save_card
     from cuecard.data import Instances, load
     from cuecard.errors import CueCardError
@@ -48,6 +58,7 @@ __all__ = [
     "AgreementOfModels",
     "Card",
     "Clusters",
+    "Columns",
     "Corrected",
     "Correction",
     "CueCardError",

@@ -10,6 +10,7 @@ from cuecard.registry import Registry, lacking
 
 if TYPE_CHECKING:
     from cuecard.audits.clusters import Clusters
+    from cuecard.audits.columns import Columns
     from cuecard.audits.cues import Cues
     from cuecard.audits.cues.explain import Explanation, explain
     from cuecard.audits.overview import Overview
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AUDITS",
     "Clusters",
+    "Columns",
     "Cues",
     "Explanation",
     "Overview",
@@ -38,6 +40,7 @@ AUDITS: Registry[type[Analysis]] = Registry(
 AUDITS.declare("overview", "cuecard.audits.overview:Overview")
 AUDITS.declare("cues", "cuecard.audits.cues:Cues")
 AUDITS.declare("partial_input", "cuecard.audits.partial_input:PartialInput")
+AUDITS.declare("columns", "cuecard.audits.columns:Columns")
 AUDITS.declare("slices", "cuecard.audits.slices:Slices")
 AUDITS.declare("style", "cuecard.audits.style:Style")
 AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
