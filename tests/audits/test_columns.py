@@ -190,6 +190,15 @@ def test_on_a_whole_card_a_planted_column_is_among_the_first_three():
     assert "columns/column" in [finding.id for finding in card.findings[:3]]
 
 
+def test_the_finding_that_names_the_column_holds_that_of_all_extra_columns():
+    _, labels, source = noisy(2)
+    card = audit(texts(labels, source=[f"s{one}" for one in source]), only=["columns", "partial_input"], cache=False)
+    ids = [finding.id for finding in card.findings]
+    assert ids[0] == "columns/column"
+    assert "partial_input/metadata" not in ids
+    assert any("extra columns" in part.lower() for part in card.findings[0].parts)
+
+
 def clean(seed: int) -> Instances:
     """Return labels that nothing predicts, beside columns of every kind; a third of the sets are copies."""
     rng = np.random.default_rng(seed)

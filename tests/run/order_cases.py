@@ -290,7 +290,7 @@ CASES = (
     Case("the rarer choice", rarer_choice, ["partial_input"], graded="high"),
     Case("test examples in train", test_in_train, ["overview/test-examples-in-train"], graded="high"),
     Case("longest right in one source and wrong in the other", longest_by_source, ["slices/longest"], graded="high"),
-    Case("metadata that predict the label", source_tells, ["partial_input/metadata"], graded="medium"),
+    Case("metadata that predict the label", source_tells, ["columns/column"], graded="medium"),
     Case("many weak words", many_weak_words, absent=["cues/"]),
     Case("always D beside a rare word", lambda: questions(13, change=always_d), ["partial_input/position"]),
     Case("the longest choice", lambda: questions(14, change=longest_right), ["partial_input"], graded="high"),

@@ -107,7 +107,7 @@ def cells_of_column(values: pl.Series, kind: Kind) -> Iterator[Cells]:
     if n <= min(MOST_VALUES, len(values) // 2):
         codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         yield Cells(name, kind, codes, values.cast(pl.String))
-    elif values.dtype == pl.String and numbers is None and (values.str.len_chars().max() or 0) <= 100:
+    elif values.dtype == pl.String and numbers is None and bool((values.str.len_chars() <= 100).all()):
         kind = "id" if kind == "column" else kind
         last = values.str.extract(r"(\d{1,15})\D*$").cast(pl.Float64)
         if last.null_count() <= 0.1 * len(values) and last.n_unique() > 2:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Measure, MeasureKind, Result, Severity, Skip, Summary, severity_of
+from cuecard.analysis import Finding, Measure, MeasureKind, Result, Role, Severity, Skip, Summary, severity_of
 from cuecard.audits.column_cells import (
     Cells,
     Kind,
@@ -136,7 +136,7 @@ def _finding(rules: list[Rule], together: Rule | None) -> Finding:
     if together is not None:
         text += f" All extra columns together have an accuracy of {percent(together.accuracy)}."
     text += f" {_DECIDES if best.kind == 'column' and best.complete else _MEANING[best.kind]}"
-    role = "flaw" if _severity(best) == "low" and best.kind != "copied" else "cue"
+    role: Role = "flaw" if _severity(best) == "low" and best.kind != "copied" else "cue"
     numbers = {name: getattr(best, name) for name in ("low", "high", "chance", "n")}
     key = "decides" if best.complete else best.kind
     return Finding(
@@ -150,10 +150,14 @@ def columns_findings(rules: list[Rule], together: Rule | None) -> list[Finding]:
     for rule in sorted(rules, key=lambda rule: -rule.gain):
         if rule.found:
             groups.setdefault((rule.kind, rule.complete), {}).setdefault(rule.column, rule)
-    return [
-        _finding(list(group.values()), together if key[0] == "column" else None)
-        for key, group in groups.items()
+    findings = [
+        _finding(list(group.values()), together if kind == "column" else None)
+        for (kind, _), group in groups.items()
     ]
+    strongest = next((i for i, (kind, _) in enumerate(groups) if kind == "column"), None)
+    if strongest is not None:  # it says what partial input says of all extra columns
+        findings[strongest] = replace(findings[strongest], words=("metadata:",))
+    return findings
 
 
 def columns_measures(rules: list[Rule], together: Rule | None) -> list[Measure]:
@@ -224,7 +228,8 @@ class Columns:
     def _extra(self, examples: Examples) -> tuple[list[pl.Series], list[pl.Series]]:
         """Return the extra columns with one value per example, and by rows those in which answers differ."""
         data, starts = examples.instances, examples.first_rows[:-1]
-        shared, differing = [], []
+        shared: list[pl.Series] = []
+        differing: list[pl.Series] = []
         for column in data.table.select(pl.exclude(*COLUMNS, FILE_POSITION)):
             if column.name in (self.weights, data.cluster) or column.dtype.is_nested():
                 continue

@@ -59,7 +59,8 @@ _SHORT = {
     "hypothesis_most": "the most frequent label of the hypothesis",
 }
 #: Families of cues that a rule covers as a whole.
-_FAMILY = dict.fromkeys(("longest", "shortest", "length"), ("length:",)) | {"position": ("position:",)}
+_FAMILY = dict.fromkeys(("longest", "shortest", "length"), ("length:",))
+_FAMILY |= {"position": ("position:",), "metadata": ("metadata:",)}
 #: A rule below chance is its opposite above chance.
 _OPPOSITE = {
     "longest": "shortest",
