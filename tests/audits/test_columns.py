@@ -192,7 +192,9 @@ def test_on_a_whole_card_a_planted_column_is_among_the_first_three():
 
 def test_the_finding_that_names_the_column_holds_that_of_all_extra_columns():
     _, labels, source = noisy(2)
-    card = audit(texts(labels, source=[f"s{one}" for one in source]), only=["columns", "partial_input"], cache=False)
+    card = audit(
+        texts(labels, source=[f"s{one}" for one in source]), only=["columns", "partial_input"], cache=False
+    )
     ids = [finding.id for finding in card.findings]
     assert ids[0] == "columns/column"
     assert "partial_input/metadata" not in ids
