@@ -35,7 +35,7 @@ def _can_be_written(folder: Path) -> bool:
 
 
 def _temporary() -> Path | None:
-    """Return a folder among temporary files that only this user can write to: compiled code is read from it."""
+    """Return a folder among temporary files that only this user can write to: what is read from it is trusted."""
     with suppress(OSError):
         folder = Path(tempfile.gettempdir(), f"cuecard-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")
         folder.mkdir(mode=0o700, exist_ok=True)

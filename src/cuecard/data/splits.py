@@ -122,15 +122,10 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
     return replace(data, table=table, report=replace(data.report, notes=tuple(notes)))
 
 
-def sentence_components(
-    data: Instances, sides: Sequence[TextSide] = ("premise", "hypothesis")
-) -> npt.NDArray[np.int64]:
-    """Return a component number for every example; examples connected by shared sentences have the same one.
-
-    `sides` are the texts whose sentences connect.
-    """
+def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
+    """Return a component number for every example; examples connected by shared sentences have the same one."""
     groups = np.arange(data.n_examples, dtype=np.int64)
-    join_sentences(data, sides, groups)
+    join_sentences(data, ("premise", "hypothesis"), groups)
     number_groups(groups)
     return groups
 

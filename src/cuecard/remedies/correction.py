@@ -387,9 +387,9 @@ def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = No
     }
 
 
-def gap_of(data: Instances, predictions: Predictions, per_label: int = 50) -> dict[str, float] | None:
+def gap_of(data: Instances, predictions: Predictions) -> dict[str, float] | None:
     """Return what `scored` says of predictions of the test split for the words of highest z; None without such cues."""
-    listed = ListedCues.of(data, Cues(), per_label=per_label)
+    listed = ListedCues.of(data, Cues(), per_label=50)
     if listed.table.is_empty():
         return None
     try:

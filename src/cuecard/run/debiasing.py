@@ -27,7 +27,7 @@ from cuecard.data.output import (
 from cuecard.data.reading.sources import Source
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
-from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, configured
+from cuecard.run.choosing import check_extras, check_inputs, check_objects, configured
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import (
     Data,
@@ -214,15 +214,13 @@ def _with_card(
     return {**options_like(like, method), **options}
 
 
-def selected_remedy(
-    method: str | Analysis, options: Mapping[str, object], settings: Settings | None = None
-) -> Analysis:
+def selected_remedy(method: str | Analysis, options: Mapping[str, object]) -> Analysis:
     """Return the remedy with its options, or raise if it or one of them does not exist; no data is read for that."""
     if isinstance(method, str):
         kind = REMEDIES.get(method)
-        [remedy] = configured([kind], options, settings, among=[kind])
+        [remedy] = configured([kind], options, None, among=[kind])
     else:
-        check_objects("method", [method], only=None, skip=(), settings=settings, options=options)
+        check_objects("method", [method], only=None, skip=(), settings=None, options=options)
         remedy = method
     check_inputs([remedy], ())
     check_extras([remedy])

@@ -71,9 +71,7 @@ class NeighbourAgreement:
         return self.low > DEPENDENT
 
 
-def neighbour_agreement(
-    texts: Tokens, labels: Floats, prior: Floats, *, seed: int = 0
-) -> NeighbourAgreement | None:
+def neighbour_agreement(texts: Tokens, labels: Floats, prior: Floats) -> NeighbourAgreement | None:
     """Return how far labels of nearest neighbours correlate, looked up for a random sample of distinct texts.
 
     `labels` has a row per text: the shares of every label among its copies. None where few texts have a neighbour.
@@ -81,7 +79,7 @@ def neighbour_agreement(
     spread = 1.0 - float((prior**2).sum())
     if len(texts) < FEWEST_PAIRS or spread <= 0:
         return None
-    asked = np.sort(np.random.default_rng(seed).permutation(len(texts))[:ASKED]).astype(np.int64)
+    asked = np.sort(np.random.default_rng(0).permutation(len(texts))[:ASKED]).astype(np.int64)
     nearest, similarity = _nearest(texts, asked, 1)
     having = (nearest[:, 0] >= 0) & (similarity[:, 0] >= ALIKE)
     n = int(having.sum())

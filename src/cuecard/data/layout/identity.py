@@ -37,9 +37,9 @@ class Ids:
         return Ids(self.values.filter(kept), None, self.group)
 
 
-def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
-    """Return the rows' numbers, counted from 1 after the `start` rows of earlier files, as text."""
-    return pl.Series("example_id", raw.numbers_throughout + start).cast(pl.String)
+def row_numbers(raw: RawTable) -> pl.Series:
+    """Return the rows' numbers, counted from 1, as text."""
+    return pl.Series("example_id", raw.numbers_throughout).cast(pl.String)
 
 
 def ids_of(
@@ -47,7 +47,6 @@ def ids_of(
     column: str | None,
     *,
     explicit: bool,
-    start: int = 0,
     unlabelled: Callable[[], pl.Series | None] = lambda: None,
 ) -> Ids:
     """Return the ids of all rows; a row whose id is missing is called by its number, as in "row 31".
@@ -56,10 +55,10 @@ def ids_of(
     rows share their value, or where it is called after a group.
     """
     if column is None:
-        return Ids(row_numbers(raw, start))
+        return Ids(row_numbers(raw))
     values = label_texts(raw.frame[column]).alias("example_id")
     if values.null_count():
-        numbers = pl.format("row {}", row_numbers(raw, start))  # no id that another row has
+        numbers = pl.format("row {}", row_numbers(raw))  # no id that another row has
         values = pl.select(pl.coalesce(values, numbers)).to_series().alias("example_id")
     if values.n_unique() == len(values):
         return Ids(values)
@@ -71,7 +70,7 @@ def ids_of(
     shared = np.asarray(own.is_duplicated())
     often = len(own) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE
     if not explicit and (often or normal_name(column) in GROUP_IDS):
-        return Ids(row_numbers(raw, start), group=True)
+        return Ids(row_numbers(raw), group=True)
     repeated = np.zeros(len(values), dtype=np.bool_)
     repeated[used.to_numpy()] = ~own.is_first_distinct().to_numpy()
     return Ids(values, repeated=pl.Series(repeated))

@@ -117,10 +117,10 @@ def sentence_codes(first: pl.Series, second: pl.Series) -> tuple[Ints, Ints, int
     return codes[: len(first)], codes[len(first) :], int(codes.max(initial=-1)) + 1
 
 
-def graph_of(data: Instances, *, counted: npt.ArrayLike | None = None) -> PairGraph:
+def graph_of(data: Instances) -> PairGraph:
     """Return the graph over all splits of a dataset: premise and hypothesis of every instance are joined."""
     first, second, n_nodes = sentence_codes(data.table["premise"], data.table["hypothesis"])
-    return pair_graph(first, second, n_nodes, counted=counted)
+    return pair_graph(first, second, n_nodes)
 
 
 def leakage_rows(pairs: SentencePairs, steps: TwoSteps, rows: slice) -> npt.NDArray[np.int64]:

@@ -51,8 +51,6 @@ _NEWTON_STEPS = 60
 class FlattenedDistribution:
     """Predicted label shares on a sample with equally many instances of every gold label."""
 
-    gold_counts: Ints
-    """Instances with the cue by gold label, before flattening."""
     per_label: int
     """Instances per label in a flattened draw: the count of the rarest label."""
     draws: Floats
@@ -116,7 +114,6 @@ def flattened_distribution(
     spread = divergence_interval(float(amplification), _bits_from_flat(repeats), confidence)
     statistic, log10_p, null_bits = _score_test(table, simulations, rng)
     return FlattenedDistribution(
-        gold_counts=counts,
         per_label=rarest,
         draws=np.asarray(flat, dtype=np.float64),
         share=share,
