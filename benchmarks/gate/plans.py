@@ -13,6 +13,7 @@ import numpy as np
 
 import cuecard as cc
 from cuecard import wording
+from cuecard.analysis import Measure
 from cuecard.remedies.plan.removal import METHODS
 from cuecard.remedies.plan.worksheet import without
 from cuecard.run import Plan
@@ -28,16 +29,16 @@ CASES = (
 def rows(folder: Path, name: str, train: str, goal: str) -> None:
     """Print what every method does with as many examples as the default method needs."""
     data = cc.load(folder / name / f"{train}.parquet", test=folder / name / "test.parquet")
-    first = cc.plan(data, goal)
+    first = cc.plan(data, goal, change_test=True)
     print(f"\n{name}, `{goal}`\n\n| method | examples changed | before | predicted | verified | reached |")
     print("|---|---|---|---|---|---|", flush=True)
     print(_row(first), flush=True)
     print(_at_random(data, first), flush=True)
     for method in METHODS:
         if method not in (first.method, "random"):
-            print(_row(cc.plan(data, goal, method=method, exact=first.changed)), flush=True)
+            print(_row(cc.plan(data, goal, method=method, exact=first.changed, change_test=True)), flush=True)
     if data.task == "choice" and "partial_input" in goal:
-        print(_row(cc.plan(data, goal, change="re-pair", method="random")), flush=True)
+        print(_row(cc.plan(data, goal, change="re-pair", method="random", change_test=True)), flush=True)
 
 
 def _at_random(data: cc.Instances, plan: Plan) -> str:
@@ -46,23 +47,26 @@ def _at_random(data: cc.Instances, plan: Plan) -> str:
     name = plan.goals[0].before.name
     after = cc.audit(without(data, dropped), only=[name.partition(".")[0]]).measure(name)
     [goal] = plan.goals
-    same = replace(goal, predicted=None, verified=after)
-    return _row(replace(plan, method="random", goals=(same,)))
+    same = replace(goal, predicted=None, verified=after, selected=None)
+    return _row(replace(plan, method="random", goals=(same,), left=None))
 
 
 def _row(plan: Plan) -> str:
     [goal] = plan.goals
     unit = goal.before.unit
-    verified = wording.in_unit(goal.verified.value, unit)
-    if goal.verified.low is not None and unit != "count":
-        low, high = (wording.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
-        verified += f" ({low} to {high})"
+    selected = wording.MISSING if goal.selected is None else _with_interval(goal.selected)
     name = plan.method if plan.kind == "drop" else f"{plan.method}, {plan.kind}"
     share = wording.percent(plan.changed / plan.examples)
-    values = (wording.in_unit(goal.before.value, unit), wording.in_unit(goal.predicted, unit), verified)
-    reached = "yes" if plan.reached else "no"
+    values = (wording.in_unit(goal.before.value, unit), wording.in_unit(goal.predicted, unit))
     size = f"{wording.count(plan.changed)} of {wording.count(plan.examples)} ({share})"
-    return f"| {' | '.join((name, size, *values, reached))} |"
+    return f"| {' | '.join((name, size, *values, _with_interval(goal.verified), selected, plan.verdict))} |"
+
+
+def _with_interval(measure: Measure) -> str:
+    value = wording.in_unit(measure.value, measure.unit)
+    if measure.low is None or measure.unit == "count":
+        return value
+    return f"{value} ({wording.interval_in_unit(measure.low, measure.high, measure.unit)})"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
 import cuecard as cc
@@ -15,7 +18,7 @@ from cuecard.remedies.plan.removal import METHODS, cue_evidence
 from cuecard.run import plan
 from cuecard.run.planning import _broken
 from policy_cards import card_with, excess
-from small_sets import choice_instances
+from small_sets import choice_instances, pair_instances
 
 WORDS = [f"{a}{b}" for a in ("stone", "river", "cloud", "apple") for b in ("", "y", "ish")]
 
@@ -55,7 +58,9 @@ def test_a_plan_takes_the_planted_cue_out_with_few_changes_and_says_the_verified
 @pytest.mark.parametrize("method", METHODS)
 def test_no_method_proposes_an_example_that_contradicts_a_strong_cue(method):
     questions = planted_questions()
-    made = plan(questions, "partial_input.choices_only.excess <= 0.1", method=method)
+    made = plan(
+        questions, "partial_input.choices_only.excess <= 0.1", method=method, exact=40, change_test=True
+    )
     card = cc.audit(questions, only=["cues"])
     evidence = cue_evidence(questions, cc.Cues(), card.tables["cues"])
     assert evidence.contradicts.any()
@@ -74,12 +79,12 @@ def test_no_method_proposes_an_example_that_contradicts_a_strong_cue(method):
 
 
 def test_positions_are_balanced_by_the_fewest_moves():
-    questions = planted_questions(first=0.6)
-    made = plan(questions, "partial_input.position.accuracy <= 0.4", change="permute")
+    questions = planted_questions(1_200, first=0.6)
+    made = plan(questions, "partial_input.position.accuracy <= 0.4", change="permute", change_test=True)
     examples = Examples(questions)
     counts = np.bincount(examples.gold[examples.in_split("test")], minlength=3)
     assert made.reached
-    assert made.changed <= sum(np.maximum(np.bincount(examples.gold) - 80, 0)) + 3
+    assert made.changed <= sum(np.maximum(np.bincount(examples.gold) - 400, 0)) + 3
     after = Examples(made.data)
     assert set(after.choices.list.sort().to_list()[0]) == set(examples.choices.list.sort().to_list()[0])
     assert counts.max() > np.bincount(after.gold[after.in_split("test")], minlength=3).max()
@@ -87,8 +92,12 @@ def test_positions_are_balanced_by_the_fewest_moves():
 
 def test_a_budget_of_moves_is_shared_by_the_splits():
     questions = planted_questions(first=0.6)
-    moves = plan(questions, "partial_input.position.accuracy <= 0.1", change="permute", exact=400)
-    budgeted = plan(questions, "partial_input.position.accuracy <= 0.1", change="permute", exact=20)
+    moves = plan(
+        questions, "partial_input.position.accuracy <= 0.1", change="permute", exact=400, change_test=True
+    )
+    budgeted = plan(
+        questions, "partial_input.position.accuracy <= 0.1", change="permute", exact=20, change_test=True
+    )
     of_split = [dict(p.worksheet["split"].value_counts().iter_rows()) for p in (moves, budgeted)]
     assert sum(of_split[1].values()) == 20
     for split, n in of_split[0].items():
@@ -138,3 +147,84 @@ def test_a_rule_that_the_changes_break_is_a_goal_that_was_not_reached():
     assert goal.verified.name == "partial_input.length.excess"
     assert not goal.reached
     assert _broken(before, before[:1], before) == ()
+
+
+def told_by_many_words(n: int, seed: int) -> cc.Instances:
+    """Pairs whose label every word of the hypothesis predicts a little: no few examples carry the leak."""
+    rng = np.random.default_rng(seed)
+    lean = np.linspace(-0.36, 0.36, 200)
+    rows = []
+    for i in range(n):
+        label = int(rng.integers(2))
+        odds = np.exp(lean if label else -lean)
+        words = rng.choice(len(lean), 8, p=odds / odds.sum())
+        rows.append(("train", f"premise {i} here", " ".join(f"w{w}" for w in words), ("no", "yes")[label]))
+    return pair_instances(rows)
+
+
+def told_by_few_sentences(n: int, seed: int) -> cc.Instances:
+    """Pairs of which a quarter begin with one of two phrases that give the label away; the others say nothing."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        label = int(rng.integers(2))
+        words = [f"w{w}" for w in rng.integers(200, size=8)]
+        if rng.random() < 0.25:
+            words[:3] = (["nobody", "is", "there"], ["surely", "this", "holds"])[label]
+        rows.append(("train", f"premise {i} here", " ".join(words), ("no", "yes")[label]))
+    return pair_instances(rows)
+
+
+def on_fresh_data(kept: cc.Instances, fresh: cc.Instances) -> float:
+    """Return the accuracy of a learner of what a plan keeps, on new data of the same process."""
+    test = fresh.table.with_columns(split=pl.lit("test"))
+    audit = cc.PartialInput(learning_curve=False, cross_fit=False)
+    measures = audit.run(replace(kept, table=pl.concat([kept.table, test]))).measures
+    [value] = [m.value for m in measures if m.name == "partial_input.hypothesis_only.accuracy"]
+    return value
+
+
+def test_the_verified_accuracy_covers_that_on_fresh_data_where_the_audit_of_the_selected_data_does_not():
+    verified, selected = 0, 0
+    for seed in range(10):
+        made = plan(
+            told_by_many_words(400, seed),
+            "partial_input.hypothesis_only.accuracy <= 0.5",
+            method=("z-filter", "weights")[seed % 2],
+            exact=120,
+            seed=seed,
+        )
+        [goal] = made.goals
+        truth = on_fresh_data(made.data, told_by_many_words(4_000, 100 + seed))
+        verified += goal.verified.low <= truth <= goal.verified.high
+        selected += goal.selected.low <= truth <= goal.selected.high
+        assert not made.reached
+    assert verified >= 9
+    assert selected <= 5
+
+
+def test_a_plan_helps_where_few_phrases_give_labels_away_and_not_where_all_words_do():
+    goal = "partial_input.hypothesis_only.accuracy <= 0.55"
+    helped = plan(told_by_few_sentences(900, 0), goal, method="z-filter", exact=230)
+    assert helped.helps
+    assert helped.left.after.value < helped.left.before.value - 0.05
+    not_helped = plan(told_by_many_words(900, 0), goal, method="z-filter", exact=230)
+    assert not not_helped.helps
+    assert not_helped.verdict == "fail"
+    assert not_helped.goals[0].selected.value < 0.55
+
+
+def test_a_test_split_stays_as_it_is_and_verifies_the_plan_as_check_does():
+    train, test = told_by_many_words(300, 0), told_by_many_words(300, 1)
+    table = pl.concat([train.table, test.table.with_columns(split=pl.lit("test"))])
+    data = replace(train, table=table)
+    goal = "partial_input.hypothesis_only.accuracy <= 0.5"
+    made = plan(data, goal, method="z-filter", exact=80)
+    assert made.worksheet["split"].unique().to_list() == ["train"]
+    assert made.data.split("test").table.equals(data.split("test").table)
+    ruling = cc.check(
+        made.data, parse_policy('[rules]\n"partial_input.hypothesis_only.accuracy" = "<= 0.5"\n')
+    ).rulings[0]
+    assert made.goals[0].verified == ruling.measure
+    assert made.goals[0].verdict == ruling.verdict
+    assert plan(data, goal, method="z-filter", exact=80, change_test=True).worksheet["split"].n_unique() == 2

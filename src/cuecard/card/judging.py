@@ -163,10 +163,9 @@ def _unmeasured(rule: Rule, card: Card) -> Ruling:
 def _of_measure(rule: Rule, measure: Measure, card: Card, references: Sequence[Reference]) -> Ruling:
     if measure.value is None:
         return Ruling(rule, measure, "undecided", note="not measured: the value is missing")
-    low = measure.value if measure.low is None else measure.low
-    high = measure.value if measure.high is None else measure.high
+    low, high = _ends(measure, measure.value)
     verdicts = [judge(low, high, limit.operator, limit.bound) for limit in rule.limits]
-    verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+    verdict = measure_verdict(rule, measure)
     violated = verdict == "fail"
     change, note = None, ""
     for reference in references if violated else ():
@@ -184,6 +183,19 @@ def _of_measure(rule: Rule, measure: Measure, card: Card, references: Sequence[R
         numbers = [_needed(measure.value, low, high, limit, measure.n) for limit in crossed]
         needed = None if None in numbers else max(n for n in numbers if n is not None)
     return Ruling(rule, measure, verdict, violated, needed, note, change=change)
+
+
+def measure_verdict(rule: Rule, measure: Measure) -> Verdict:
+    """Return what the limits of a rule alone say of a measure, by its whole interval."""
+    if measure.value is None:
+        return "undecided"
+    low, high = _ends(measure, measure.value)
+    verdicts = [judge(low, high, limit.operator, limit.bound) for limit in rule.limits]
+    return "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+
+
+def _ends(measure: Measure, value: float) -> tuple[float, float]:
+    return value if measure.low is None else measure.low, value if measure.high is None else measure.high
 
 
 def _needed(value: float, low: float, high: float, limit: Limit, n: int) -> int | None:

@@ -14,15 +14,17 @@ import polars as pl
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.files import staged_card
+from cuecard.card.judging import measure_verdict
 from cuecard.card.policy import Rule
 from cuecard.data import Instances
 from cuecard.data.reading.sources import SPLITS
 from cuecard.remedies.plan.removal import Method
+from cuecard.remedies.plan.unseen import Left
 from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
 from cuecard.run.running import Data, ProgressOption, ensure_loaded
-from cuecard.stats.limits import judge
+from cuecard.stats.limits import Verdict, judge
 from cuecard.wording import listed, plural
 
 #: What becomes of the examples that a plan chooses.
@@ -31,17 +33,29 @@ Kind = Literal["drop", "rewrite", "re-pair", "permute"]
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure that a plan brings to its limit: before, predicted, and verified by an audit of the changed data."""
+    """A measure that a plan brings to its limit: before, predicted, and verified.
+
+    `verified` is on examples that the plan never saw, wherever a learner is scored; `selected` is then what an audit of
+    the changed data says, which flatters a plan that selected these examples.
+    """
 
     rule: Rule
     before: Measure
     predicted: float | None
     verified: Measure
+    selected: Measure | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of `check`: by the whole interval, the worse of both measures."""
+        measures = [self.verified] if self.selected is None else [self.verified, self.selected]
+        verdicts = {measure_verdict(self.rule, measure) for measure in measures}
+        return "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
 
     @property
     def reached(self) -> bool:
-        """Whether the verified value satisfies the limits."""
-        return satisfied(self.rule, self.verified.value)
+        """Whether the limits are met by the whole interval."""
+        return self.verdict == "pass"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +73,33 @@ class Plan:
     suspects: int = 0
     data: Instances | None = field(default=None, repr=False)
     budget: int | None = None
+    left: Left | None = None
+    """What is left for a fresh learner on examples that the plan never saw."""
+
+    @property
+    def helps(self) -> bool:
+        """Whether a fresh learner does worse after the changes, as far as that can be told."""
+        return self.left is None or self.left.helps
+
+    @property
+    def verdict(self) -> Verdict:
+        """What `check` says of the goals; fail where a fresh learner does as well as without the changes."""
+        verdicts = {goal.verdict for goal in self.goals}
+        if "fail" in verdicts or not self.helps:
+            return "fail"
+        return "undecided" if "undecided" in verdicts else "pass"
 
     @property
     def reached(self) -> bool:
-        """Whether every goal is reached."""
-        return all(goal.reached for goal in self.goals)
+        """Whether every goal is reached, and a fresh learner is worse off."""
+        return self.verdict == "pass"
 
     def as_dict(self) -> dict[str, object]:
         """Return it as JSON can hold it, without the worksheet."""
         return {
             "reached": self.reached,
+            "verdict": self.verdict,
+            "left": None if self.left is None else _left(self.left),
             "method": self.method,
             "change": self.kind,
             "examples": self.examples,
@@ -84,10 +115,28 @@ class Plan:
                     "verified": goal.verified.value,
                     "low": goal.verified.low,
                     "high": goal.verified.high,
+                    "verdict": goal.verdict,
+                    "on_selected_data": None if goal.selected is None else goal.selected.value,
                 }
                 for goal in self.goals
             ],
         }
+
+
+def _left(left: Left) -> dict[str, object]:
+    """Return what is left for a fresh learner as JSON can hold it."""
+    return {
+        "measure": left.after.name,
+        "value": left.after.value,
+        "low": left.after.low,
+        "high": left.after.high,
+        "chance": left.after.chance,
+        "n": left.after.n,
+        "without_the_plan": left.before.value,
+        "difference_low": left.low,
+        "difference_high": left.high,
+        "helps": left.helps,
+    }
 
 
 def satisfied(rule: Rule, value: float | None) -> bool:

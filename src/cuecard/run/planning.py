@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Measure
+from cuecard.analysis import Measure, Result, Skip
 from cuecard.audits import Cues, PartialInput
+from cuecard.audits.partial_input.audit import primary_input
 from cuecard.card.card import Card
 from cuecard.card.judging import Ruling, judge_card
 from cuecard.card.policy import Allowance, Limit, Policy, Rule
 from cuecard.card.policy_files import read_policy
 from cuecard.data import Instances, Source
-from cuecard.data.examples import Floats, Ints
+from cuecard.data.examples import Examples, Floats, Ints
 from cuecard.errors import UsageError
 from cuecard.remedies.plan.edits import (
     balanced_positions,
@@ -28,6 +30,7 @@ from cuecard.remedies.plan.edits import (
     repeated_examples,
 )
 from cuecard.remedies.plan.removal import CueEvidence, Method, cue_evidence, predicted_value, removal_order
+from cuecard.remedies.plan.unseen import Left, Part, Unseen, of_examples, one_split, outer_parts
 from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows, write_worksheet
 from cuecard.run.applying import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.auditing import audit
@@ -56,18 +59,21 @@ def plan(
     method: Method | None = None,
     change: Kind = "drop",
     exact: int | None = None,
+    change_test: bool = False,
     seed: int = 0,
     progress: ProgressOption = None,
     **options: Any,
 ) -> Plan:
     """Return the fewest examples to change so that measures meet their limits, as far as a search by audits finds them.
 
-    Examples that contradict a strong cue are never proposed: they are what breaks the shortcut. The effect is verified
-    by an audit of the changed data; for `rewrite`, whose texts do not exist yet, the examples are left out instead.
+    Examples that contradict a strong cue are never proposed: they are what breaks the shortcut. What is left for a
+    fresh learner is verified on examples that the plan never saw: the test split, which stays as it is, or outer folds,
+    in which the plan is made again without the examples that it is scored on. An audit of examples that a plan
+    selected overstates its effect. For `rewrite`, whose texts do not exist yet, the examples are left out instead.
 
     Args:
         data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the
-            dataset. All its splits are changed.
+            dataset.
         goal: limits such as ``"partial_input.hypothesis_only.excess <= 0.05"``, or a policy or its file, whose violated
             rules are the goals.
         test: the test split, where `data` is a file or a table.
@@ -76,6 +82,7 @@ def plan(
             goals about cues, aflite otherwise.
         change: "drop", "rewrite", "re-pair" (new wrong choices) or "permute" (new positions of right answers).
         exact: change exactly this number of examples instead of searching for the fewest, to compare methods.
+        change_test: also change examples of the other splits, not only training examples.
         seed: of what is drawn.
         progress: True for a line about every step that takes long, or a function from its title to a context
             manager that it runs in.
@@ -87,11 +94,15 @@ def plan(
     only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, Cues.name]))
     card = audit(data, only=only, seed=seed, progress=progress, **options)
     unmet = _unmet(card, rules)
-    audit_of_cues = _cue_audit(card)
-    evidence = cue_evidence(data, audit_of_cues, card.tables["cues"])
     of_cues = all(ruling.measure.section == Cues.name for ruling in unmet)
     by = method or ("z-filter" if of_cues else "aflite")
-    search = _Search(data, card, evidence, unmet, by, change, seed, progress, options, rules.allow)
+    ordered = _Order(_cue_audit(card), by, not of_cues, change, seed)
+    mask = np.ones(len(data), dtype=np.bool_) if change_test else data.in_splits("train")
+    pool, numbers = data.rows(mask), np.unique(data.example_codes[mask])
+    evidence = (
+        cue_evidence(data, ordered.cues, card.tables["cues"]) if pool is data else ordered.evidence(pool)
+    )
+    search = _Search(data, pool, numbers, card, evidence, unmet, ordered, progress, options, rules.allow)
     chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
     made = search.plan(chosen)
     judged = judge_card(card, rules).rulings
@@ -164,130 +175,215 @@ def _cue_audit(card: Card) -> Cues:
 
 
 @dataclass(frozen=True, eq=False)
+class _Order:
+    """In which order a plan changes the examples of a dataset, judged by these examples alone."""
+
+    cues: Cues
+    method: Method
+    every_feature: bool
+    change: Kind
+    seed: int
+
+    def evidence(self, pool: Instances) -> CueEvidence:
+        """Return which examples carry the cues that an audit of these examples finds."""
+        return cue_evidence(pool, self.cues, self.cues.run(pool).tables["cues"])
+
+    def __call__(self, pool: Instances, evidence: CueEvidence, limit: int | None = None) -> Ints:
+        """Return the examples to change, the first ones first, at most `limit`."""
+        if self.change == "permute":
+            return evenly_over(
+                evidence.examples.splits, sorted(balanced_positions(evidence.examples, seed=self.seed))
+            )
+        allowed = ~evidence.contradicts
+        most = min(limit or len(allowed), int(MOST * len(allowed)))
+        order = removal_order(
+            self.method,
+            evidence,
+            allowed,
+            score=lambda examples: self._easiness(pool, examples),
+            most=most,
+            every_feature=self.every_feature,
+            seed=self.seed,
+        )
+        if self.change == "re-pair":
+            possible = re_paired(evidence.examples, order[:most], seed=self.seed)
+            order = order[np.isin(order, list(possible))]
+        return order[:most]
+
+    def of_fold(self, learn: Instances) -> Ints:
+        """Return the order for the examples of all folds but one."""
+        return self(learn, self.evidence(learn))
+
+    def _easiness(self, pool: Instances, examples: Ints) -> Floats:
+        """Return the probability of the right answers of some examples from partial input, cross-fitted."""
+        kept = np.zeros(pool.n_examples, dtype=np.bool_)
+        kept[examples] = True
+        scores = (
+            PartialInput(seed=self.seed, learning_curve=False)
+            .run(of_examples(one_split(pool), kept))
+            .examples
+        )
+        assert scores is not None
+        at = scores["example_id"].cast(pl.Int64).to_numpy()
+        likely = np.zeros(pool.n_examples)
+        likely[at] = scores["leak_score"].fill_null(0.0).to_numpy()
+        return likely[examples]
+
+
+@dataclass(frozen=True, eq=False)
 class _Search:
-    """The search for the fewest changes: an order of examples, and audits of what is left."""
+    """The search for the fewest changes: an order of examples, audits of what is left, and fresh learners.
+
+    `pool` holds the examples that may change, `numbers` their numbers in the whole dataset.
+    """
 
     data: Instances
+    pool: Instances
+    numbers: Ints
     card: Card
     evidence: CueEvidence
     unmet: Sequence[Ruling]
-    method: Method
-    change: Kind
-    seed: int
+    ordered: _Order
     progress: ProgressOption
     options: dict[str, Any]
     allow: tuple[Allowance, ...] = ()
     audited: dict[int, Card] = field(default_factory=dict)
     orders: list[Ints] = field(default_factory=list)
 
+    @property
+    def change(self) -> Kind:
+        """What becomes of the chosen examples."""
+        return self.ordered.change
+
     def fewest(self, budget: int | None, exact: int | None) -> Ints:
         """Return the first examples of the order that reach the limits, or those that come nearest to them.
 
         Too many changes may turn a cue round, so that the search begins with few.
         """
-        order = self._order(exact or budget)
+        order = self.ordered(self.pool, self.evidence, exact or budget)
         most = min(len(order), budget or len(order), exact or len(order))
         self.orders.append(order)
         if exact is not None:
             return order[:most]
-        low = 0
+        low, tried = 0, [0]
         for high in sorted(
             {max(1, round(most * step / STEPS)) for step in range(1, STEPS + 1)} if most else ()
         ):
+            tried.append(high)
             if self._distance(high) <= 0:
                 break
             low = high
         else:
-            return order[: min(self.audited, key=self._distance, default=0)]
+            return order[: min(tried[1:], key=self._distance, default=0)]
         while high - low > max(1, TOLERANCE * high):
             middle = (low + high) // 2
             low, high = (low, middle) if self._distance(middle) <= 0 else (middle, high)
         return order[:high]
 
-    def _order(self, limit: int | None) -> Ints:
+    def _changes(self, chosen: Ints, examples: Examples) -> list[Change]:
         if self.change == "permute":
-            return evenly_over(self.evidence.examples.splits, sorted(self._moves))
-        allowed = ~self.evidence.contradicts
-        most = min(limit or len(allowed), int(MOST * len(allowed)))
-        order = removal_order(
-            self.method,
-            self.evidence,
-            allowed,
-            score=self._easiness,
-            most=most,
-            every_feature=any(ruling.measure.section != Cues.name for ruling in self.unmet),
-            seed=self.seed,
-        )
-        if self.change == "re-pair":
-            possible = re_paired(self.evidence.examples, order[:most], seed=self.seed)
-            order = order[np.isin(order, list(possible))]
-        return order[:most]
-
-    @property
-    def _moves(self) -> dict[int, int]:
-        return balanced_positions(self.evidence.examples, seed=self.seed)
-
-    def _easiness(self, examples: Ints) -> Floats:
-        """Return the probability of the right answers of some examples from partial input, cross-fitted."""
-        kept = np.zeros(self.data.n_examples, dtype=np.bool_)
-        kept[examples] = True
-        table = self.data.table.filter(pl.Series(kept[self.data.example_codes]))
-        codes = self.data.example_codes[kept[self.data.example_codes]]
-        together = replace(
-            self.data,
-            table=table.with_columns(split=pl.lit("train"), example_id=pl.Series(codes.astype(str))),
-        )
-        scores = PartialInput(seed=self.seed, learning_curve=False).run(together).examples
-        assert scores is not None
-        at = scores["example_id"].cast(pl.Int64).to_numpy()
-        likely = np.zeros(self.data.n_examples)
-        likely[at] = scores["leak_score"].fill_null(0.0).to_numpy()
-        return likely[examples]
-
-    def _changes(self, chosen: Ints) -> list[Change]:
-        if self.change == "permute":
-            moves = self._moves
+            moves = balanced_positions(examples, seed=self.ordered.seed)
             return [Change(int(e), "permute", new_label=moves[int(e)]) for e in chosen]
         if self.change == "re-pair":
-            new = re_paired(self.evidence.examples, chosen, seed=self.seed)
+            new = re_paired(examples, chosen, seed=self.ordered.seed)
             return [Change(int(e), "re-pair", new_others=tuple(new[int(e)])) for e in chosen]
         return [Change(int(e), "drop") for e in chosen]
 
-    def _changed(self, chosen: Ints) -> Instances:
+    def _without_or_changed(self, pool: Instances, chosen: Ints) -> Instances:
+        """Return some examples with the first changes; those to rewrite are left out."""
         if self.change in ("drop", "rewrite"):
-            return without(self.data, chosen)
-        return applied(self.data, self._changes(chosen))
+            return without(pool, chosen)
+        return applied(pool, self._changes(chosen, Examples(pool)))
+
+    def _changed(self, chosen: Ints) -> Instances:
+        """Return the whole dataset with changes of the pool."""
+        numbers = self.numbers[chosen]
+        if self.change in ("drop", "rewrite"):
+            return without(self.data, numbers)
+        changes = self._changes(chosen, self.evidence.examples)
+        return applied(self.data, [replace(c, example=int(self.numbers[c.example])) for c in changes])
+
+    @cached_property
+    def folds(self) -> Unseen | None:
+        """Plans of all folds but one, scored on that fold; None where that is not possible or needs no learner."""
+        if self.change == "permute":  # moves do not depend on what a learner finds
+            return None
+        try:
+            parts = outer_parts(self.pool, self.ordered.of_fold, seed=self.ordered.seed)
+        except (Skip, UsageError):
+            return None
+        return Unseen(parts, self._score, self._without_or_changed)
+
+    @cached_property
+    def unseen(self) -> Unseen | None:
+        """Fresh learners on what the plan never saw: the test split where it does not change, otherwise folds."""
+        held = self.data.split("test") if "test" in self.data.splits else None
+        if held is None or "test" in self.pool.splits or self.change == "permute":
+            return self.folds
+        return Unseen([Part(self.pool, held, self.orders[0])], self._score, self._without_or_changed)
+
+    def _score(self, data: Instances) -> Result:
+        known = {f.name for f in fields(PartialInput)} & self.options.keys()
+        chosen = {name: self.options[name] for name in known} | {"cross_fit": False, "learning_curve": False}
+        return PartialInput(**{"seed": self.ordered.seed} | chosen).run(data)
+
+    def _share(self, count: int) -> float:
+        return count / max(len(self.numbers), 1)
 
     def _verified(self, count: int) -> Card:
+        """Return the audit of the changed data."""
         if count not in self.audited:
             sections = list(dict.fromkeys(ruling.measure.section for ruling in self.unmet))
             only = None if "findings" in sections else sections
             changed = self._changed(self.orders[0][:count])
             self.audited[count] = audit(
-                changed, only=only, seed=self.seed, progress=self.progress, **self.options
+                changed, only=only, seed=self.ordered.seed, progress=self.progress, **self.options
             )
         return self.audited[count]
 
     def _distance(self, count: int) -> float:
         """Return how far the measures are from their limits after `count` changes; 0 where all are met."""
-        after = self._verified(count)
-        return sum(violation(r.rule, _measured(after, r, self.allow).value) for r in self.unmet)
+        distance = 0.0
+        for ruling in self.unmet:
+            measure = self._fresh(ruling, count, self.folds)
+            if measure is None:
+                measure = _measured(self._verified(count), ruling, self.allow)
+            distance += violation(ruling.rule, measure.value)
+        return distance
+
+    def _fresh(self, ruling: Ruling, count: int, unseen: Unseen | None) -> Measure | None:
+        """Return a measure of partial input on examples that the plan never saw."""
+        if unseen is None or ruling.measure.section != PartialInput.name:
+            return None
+        return unseen.measure(ruling.measure.name, self._share(count))
+
+    def left(self, count: int) -> Left | None:
+        """Return what is left for a fresh learner of the partial input that the goals are about, or of the task's."""
+        unseen = self.unseen
+        if unseen is None:
+            return None
+        own = [
+            r.measure.name for r in self.unmet if r.measure.section == PartialInput.name and r.measure.solved
+        ]
+        primary = "full" if self.data.task == "text" else primary_input(self.data.task)
+        name = own[0].rpartition(".")[0] if own else f"{PartialInput.name}.{primary}"
+        return unseen.left(f"{name}.accuracy", self._share(count))
+
+    def _goal(self, ruling: Ruling, chosen: Ints) -> Goal:
+        selected = _measured(self._verified(len(chosen)), ruling, self.allow)
+        given = "test" in self.data.splits and "test" not in self.pool.splits
+        # With a test split that stays as it is, the audit of the changed data is on what the plan never saw.
+        fresh = None if given else self._fresh(ruling, len(chosen), self.unseen)
+        predicted = None
+        if self.change in ("drop", "rewrite") and not (given and ruling.measure.solved):
+            examples = self.card.tables["examples"]
+            predicted = predicted_value(examples, self.evidence, ruling.measure, chosen)
+        return Goal(ruling.rule, ruling.measure, predicted, fresh or selected, selected if fresh else None)
 
     def plan(self, chosen: Ints) -> Plan:
         """Return the plan of the chosen examples."""
         examples = self.evidence.examples
-        after = self._verified(len(chosen)) if self.unmet else self.card
-        goals = tuple(
-            Goal(
-                ruling.rule,
-                ruling.measure,
-                None
-                if self.change not in ("drop", "rewrite")
-                else predicted_value(self.card.tables["examples"], self.evidence, ruling.measure, chosen),
-                _measured(after, ruling, self.allow),
-            )
-            for ruling in self.unmet
-        )
+        goals = tuple(self._goal(ruling, chosen) for ruling in self.unmet)
         rows = self._rows(chosen)
         suspects = conflicting_examples(examples)
         rows += [
@@ -303,22 +399,23 @@ class _Search:
         return Plan(
             worksheet_rows(examples, rows),
             goals,
-            self.method,
+            self.ordered.method,
             self.change,
             len(examples),
             len(chosen),
             int(self.evidence.contradicts.sum()),
             len(suspects),
             self._changed(chosen),
+            left=self.left(len(chosen)) if self.unmet and len(chosen) else None,
         )
 
     def _rows(self, chosen: Ints) -> list[dict[str, object]]:
         clusters = _clusters(self.card)
         copies = repeated_examples(self.evidence.examples)
         rows = []
-        for change in self._changes(chosen):
+        for change in self._changes(chosen, self.evidence.examples):
             example = change.example
-            cluster = clusters.get(example)
+            cluster = clusters.get(int(self.numbers[example]))
             reasons = [self.evidence.reasons(example), f"cluster {cluster}" if cluster is not None else ""]
             reasons += [f"copy of {copies[example]}"] if example in copies else []
             if self.change == "permute":

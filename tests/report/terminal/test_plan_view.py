@@ -7,7 +7,9 @@ from io import StringIO
 import polars as pl
 from rich.console import Console
 
+from cuecard.analysis import Measure
 from cuecard.card.policy import Limit, Rule
+from cuecard.remedies.plan.unseen import Left
 from cuecard.report import render_plan
 from cuecard.run import Plan
 from cuecard.run.applying import Goal
@@ -15,7 +17,9 @@ from policy_cards import excess
 
 
 def shown(**values: object) -> str:
-    goal = Goal(Rule("x", (Limit("<=", 0.05),)), excess(0.2, 0.02), 0.03, excess(0.07, 0.02))
+    goal = Goal(
+        Rule("x", (Limit("<=", 0.05),)), excess(0.2, 0.02), 0.03, values.pop("verified", excess(0.07, 0.01))
+    )
     fields = {"method": "aflite", "kind": "drop", "examples": 200, "changed": 50, "protected": 9} | values
     splits = fields.pop("splits", ["train"])
     worksheet = pl.DataFrame({"split": splits, "action": [fields["kind"]] * len(splits)})
@@ -30,9 +34,27 @@ def test_what_is_not_reached_is_said_first_with_both_effects():
     assert text.startswith(
         "The plan does not reach its goal: drop 50 of 200 examples (25.0 %), chosen by aflite."
     )
-    assert "+20.0 +3.0 +7.0 (+5.0 to +9.0)" in text
+    assert "+20.0 +3.0 +7.0 (+6.0 to +8.0) FAIL" in text
     assert "9 examples that contradict a strong cue are kept" in text
     assert "3 examples with identical input and different labels" in text
+
+
+def test_the_verdict_is_that_of_check():
+    assert shown(verified=excess(0.02, 0.01)).startswith("The plan reaches its goal")
+    text = shown(verified=excess(0.04, 0.02))
+    assert text.startswith("It is undecided whether the plan reaches its goal")
+    assert "UNDECIDED" in text
+
+
+def test_a_plan_that_does_not_help_says_so_and_not_that_it_reaches_its_goal():
+    before, after = (
+        Measure("x", value, value - 0.02, value + 0.02, 0.5, 400, "share") for value in (0.73, 0.74)
+    )
+    text = shown(verified=excess(0.02, 0.01), left=Left(before, after, -0.01, 0.03))
+    assert text.startswith("The plan does not help")
+    assert "reaches its goal" not in text
+    assert "74.0 % (95 % CI 72.0 % to 76.0 %), and 73.0 % without the plan (chance 50.0 %)" in text
+    assert "dropping these examples does not lower it significantly" in text
 
 
 def test_moved_answers_are_chosen_by_no_method_and_rewriting_is_verified_without_the_examples():

@@ -78,6 +78,10 @@ def plan(
             "drop, rewrite, or for multiple choice re-pair (new wrong choices) or permute (new positions).",
         ),
     ] = "drop",
+    change_test: Annotated[
+        bool,
+        option("--change-test", "Also change examples of the other splits, not only training examples."),
+    ] = False,
     apply: Annotated[
         Path | None,
         option(
@@ -125,6 +129,7 @@ def plan(
         out,
         policy if policy is not None else goal or [],
         change=change,
+        change_test=change_test,
         seed=seed,
         progress=output.progress,
         **explicit_options(budget=budget, method=method),

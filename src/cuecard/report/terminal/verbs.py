@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard import wording
-from cuecard.analysis import Row, Summary
+from cuecard.analysis import Measure, Row, Summary
 from cuecard.data import Preset
 from cuecard.remedies.correction import cost_sentence
+from cuecard.remedies.plan.unseen import Left
 from cuecard.remedies.stress_sets import StressSet
 from cuecard.report.terminal.card import headed
 from cuecard.run.applying import Goal, Plan
@@ -184,16 +185,34 @@ def render_plan(plan: Plan, console: Console) -> None:
         console.print(Text("Nothing to change: the data meets every goal.", style="bold green"))
         return
     share = wording.percent(plan.changed / plan.examples)
-    verb = "reaches" if plan.reached else "does not reach"
     what = f"{plan.kind} {wording.count(plan.changed)} of {wording.plural(plan.examples, 'example')}"
     what += f" ({share}{_by_split(plan)})"
     how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
-    console.print(Text(f"The plan {verb} its goal: {what}{how}.", style="bold"))
-    table = headed("", "Limit", "Before", "Predicted", "Verified")
+    console.print(Text(f"{_verdict(plan)}: {what}{how}.", style="bold"))
+    if plan.left is not None:
+        console.print(Text(_left(plan.left, plan.kind)))
+    selected = any(goal.selected is not None for goal in plan.goals)
+    heads = [
+        "",
+        "Limit",
+        "Before",
+        "Predicted",
+        "Verified",
+        *(["On selected data"] if selected else []),
+        "Check",
+    ]
+    table = headed(*heads)
     for goal in plan.goals:
-        table.add_row(*_row(goal))
+        table.add_row(*_row(goal, selected))
     console.print(table)
-    notes = ["Predicted: the same answers without these examples. Verified: an audit of the changed data."]
+    notes = ["Predicted: the same answers without these examples. Check: the verdict of `cuecard check`."]
+    if selected:
+        notes.append(
+            "Verified: a fresh learner on examples that the plan never saw (outer folds). On selected data: an "
+            "audit of what the plan itself selected, which overstates the effect."
+        )
+    else:
+        notes.append("Verified: an audit of the changed data.")
     if plan.kind != "permute":
         kept = wording.plural(plan.protected, "example")
         notes.insert(0, f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.")
@@ -210,6 +229,38 @@ def render_plan(plan: Plan, console: Console) -> None:
         console.print(Text(note, style="dim"))
 
 
+def _verdict(plan: Plan) -> str:
+    """Return what a plan does, as far as it is verified: never more than `check` says of the goals."""
+    if not plan.helps:
+        return "The plan does not help"
+    return {
+        "pass": "The plan reaches its goal",
+        "undecided": "It is undecided whether the plan reaches its goal",
+        "fail": "The plan does not reach its goal",
+    }[plan.verdict]
+
+
+def _left(left: Left, kind: str) -> str:
+    """Return what is left for a fresh learner in one sentence or two."""
+    after = left.after
+    interval = ""
+    if after.low is not None and after.high is not None:
+        interval = f" (95 % CI {wording.interval_in_unit(after.low, after.high, after.unit)})"
+    text = (
+        f"On examples that the plan never saw, the {after.label or after.name} of a fresh learner is "
+        f"{wording.in_unit(after.value, after.unit)}{interval}, and {wording.in_unit(left.before.value, after.unit)} "
+        "without the plan"
+    )
+    if left.before.chance is not None:
+        text += f" (chance {wording.in_unit(left.before.chance, after.unit)})"
+    if left.helps:
+        return f"{text}."
+    verb = {"re-pair": "re-pairing"}.get(kind, "dropping")
+    return (
+        f"{text}: {verb} these examples does not lower it significantly. Collect or rewrite examples instead."
+    )
+
+
 def _by_split(plan: Plan) -> str:
     """Return how many of the changed examples are in which split, where several splits change."""
     changed = plan.worksheet.filter(pl.col("action") == plan.kind)["split"].value_counts(sort=True)
@@ -218,18 +269,24 @@ def _by_split(plan: Plan) -> str:
     return "; " + ", ".join(f"{wording.count(n)} {name}" for name, n in changed.iter_rows())
 
 
-def _row(goal: Goal) -> list[str]:
+def _row(goal: Goal, selected: bool) -> list[str]:
     unit = goal.before.unit
-    verified = wording.in_unit(goal.verified.value, unit)
-    if goal.verified.low is not None and goal.verified.high is not None and unit != "count":
-        verified += f" ({wording.interval_in_unit(goal.verified.low, goal.verified.high, unit)})"
     return [
         display_text(goal.before.label or goal.before.name, 60),
         " and ".join(map(str, goal.rule.limits)),
         wording.in_unit(goal.before.value, unit),
         wording.in_unit(goal.predicted, unit),
-        verified,
+        _with_interval(goal.verified),
+        *([wording.MISSING if goal.selected is None else _with_interval(goal.selected)] if selected else []),
+        goal.verdict.upper(),
     ]
+
+
+def _with_interval(measure: Measure) -> str:
+    value = wording.in_unit(measure.value, measure.unit)
+    if measure.low is None or measure.high is None or measure.unit == "count":
+        return value
+    return f"{value} ({wording.interval_in_unit(measure.low, measure.high, measure.unit)})"
 
 
 def stress_lines(parts: StressSet) -> Iterator[str]:
