@@ -75,6 +75,8 @@ class Plan:
     budget: int | None = None
     left: Left | None = None
     """What is left for a fresh learner on examples that the plan never saw."""
+    undecided: tuple[str, ...] = ()
+    """Measures that meet their limits by their values, but not by their whole intervals: they are not planned for."""
 
     @property
     def helps(self) -> bool:
@@ -87,7 +89,7 @@ class Plan:
         verdicts = {goal.verdict for goal in self.goals}
         if "fail" in verdicts or not self.helps:
             return "fail"
-        return "undecided" if "undecided" in verdicts else "pass"
+        return "undecided" if "undecided" in verdicts or self.undecided else "pass"
 
     @property
     def reached(self) -> bool:
@@ -106,6 +108,7 @@ class Plan:
             "changed": self.changed,
             "protected": self.protected,
             "suspect_labels": self.suspects,
+            "undecided": list(self.undecided),
             "goals": [
                 {
                     "measure": goal.before.name,
@@ -146,13 +149,18 @@ def satisfied(rule: Rule, value: float | None) -> bool:
     )
 
 
-def violation(rule: Rule, value: float | None) -> float:
-    """Return by how much a value is beyond its limits; a little more than 0 where it is at a limit that excludes it."""
-    if value is None:
+def violation(rule: Rule, measure: Measure) -> float:
+    """Return by how much the farther end of an interval is beyond the limits; a little more than 0 where it is at one.
+
+    It is 0 where `check` passes the measure.
+    """
+    if measure.value is None:
         return math.inf
+    ends = [measure.value if end is None else end for end in (measure.low, measure.high)]
     beyond = [
         abs(value - limit.bound) + 1e-9
         for limit in rule.limits
+        for value in ends
         if judge(value, value, limit.operator, limit.bound) == "fail"
     ]
     return max(beyond, default=0.0)

@@ -106,10 +106,12 @@ def plan(
     chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
     made = search.plan(chosen)
     judged = judge_card(card, rules).rulings
+    own = {ruling.measure.name for ruling in unmet}
+    undecided = [r.measure.name for r in judged if r.verdict == "undecided" and r.measure.name not in own]
     if len(chosen) and made.data is not None and len(judged) > len(unmet):
         after = audit(made.data, only=only, seed=seed, progress=progress, **options)
         made = replace(made, goals=(*made.goals, *_broken(judged, unmet, judge_card(after, rules).rulings)))
-    return replace(made, budget=budget)
+    return replace(made, budget=budget, undecided=tuple(undecided))
 
 
 def plan_file(data: Data, out: Path, goal: str | Sequence[str] | Policy | Path, **options: Any) -> Plan:
@@ -160,7 +162,7 @@ def _check(data: Instances, budget: int | None, change: Kind) -> None:
 
 
 def _unmet(card: Card, rules: Policy) -> list[Ruling]:
-    """Return what the card violates by its values: the point, not the interval, is what a plan moves."""
+    """Return what the card violates by its values; what is only undecided is left to more examples."""
     rulings = judge_card(card, rules).rulings
     return [r for r in rulings if r.measure.value is not None and not satisfied(r.rule, r.measure.value)]
 
@@ -348,7 +350,7 @@ class _Search:
             measure = self._fresh(ruling, count, self.folds)
             if measure is None:
                 measure = _measured(self._verified(count), ruling, self.allow)
-            distance += violation(ruling.rule, measure.value)
+            distance += violation(ruling.rule, measure)
         return distance
 
     def _fresh(self, ruling: Ruling, count: int, unseen: Unseen | None) -> Measure | None:

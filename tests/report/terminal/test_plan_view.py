@@ -70,3 +70,6 @@ def test_splits_are_counted_where_several_change_and_an_unspent_budget_is_explai
 
 def test_nothing_to_change_is_said():
     assert shown(goals=()) == "Nothing to change: the data meets every goal."
+    text = shown(goals=(), undecided=("x.excess",))
+    assert text.startswith("Nothing to change: every value meets its goal. UNDECIDED")
+    assert "x.excess" in text

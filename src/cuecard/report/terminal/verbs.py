@@ -182,7 +182,10 @@ def _range(low: float | None, high: float | None) -> str:
 def render_plan(plan: Plan, console: Console) -> None:
     """Print a plan."""
     if not plan.goals:
-        console.print(Text("Nothing to change: the data meets every goal.", style="bold green"))
+        if plan.undecided:
+            console.print(Text(f"Nothing to change: every value meets its goal. {_undecided(plan)}"))
+        else:
+            console.print(Text("Nothing to change: the data meets every goal.", style="bold green"))
         return
     share = wording.percent(plan.changed / plan.examples)
     what = f"{plan.kind} {wording.count(plan.changed)} of {wording.plural(plan.examples, 'example')}"
@@ -225,8 +228,15 @@ def render_plan(plan: Plan, console: Console) -> None:
     if plan.suspects:
         suspects = wording.plural(plan.suspects, "example")
         notes.append(f"{suspects} with identical input and different labels are listed to be decided.")
+    if plan.undecided:
+        notes.append(_undecided(plan))
     for note in notes:
         console.print(Text(note, style="dim"))
+
+
+def _undecided(plan: Plan) -> str:
+    names = listed(list(plan.undecided))
+    return f"UNDECIDED by `cuecard check`, because the interval crosses the limit: {names}. More examples settle it."
 
 
 def _verdict(plan: Plan) -> str:
