@@ -30,6 +30,7 @@ from cuecard.data.weights import unequal_weights
 from cuecard.stats import state_probability
 from cuecard.stats.arrays import Floats
 from cuecard.stats.multiple_testing import holm
+from cuecard.view import Column, Table, View, interval_columns
 from cuecard.wording import listed, percent, plural
 
 NAME = "columns"
@@ -174,6 +175,30 @@ def _measure(kind: MeasureKind, rule: Rule, **slots: str) -> Measure:
     return kind.of(NAME, rule.accuracy, low=rule.low, high=rule.high, chance=rule.chance, n=rule.n, **slots)
 
 
+VIEW = View(
+    lead=[
+        "How well one rule at a time predicts the answer from what is beside the texts. Rules over labels learn from the "
+        "other of five folds."
+    ],
+    tables=[
+        Table(
+            title="Columns, ids and order",
+            source="columns",
+            columns={
+                "column": Column("Column"),
+                "kind": Column("Kind"),
+                "accuracy": Column("Accuracy", "percent"),
+                **interval_columns(),
+                "chance": Column("Chance", "percent"),
+                "n": Column("Examples", "count"),
+                "p_value": Column("p", "probability", "corrected by Holm's method"),
+                "says": Column("What tells most", brief=False),
+            },
+        )
+    ],
+)
+
+
 @dataclass(frozen=True)
 class Columns:
     """Predict the label from extra columns, ids, the order of rows, and words that a choice shares with its question.
@@ -187,6 +212,7 @@ class Columns:
     title: ClassVar[str] = "Columns, ids and order"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    view: ClassVar[View] = VIEW
     parallel: ClassVar[bool] = True
     caveat: ClassVar[str] = (
         "Models rarely see columns, and never ids or the order of rows: say what yours is given."
