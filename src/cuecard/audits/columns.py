@@ -177,8 +177,8 @@ def _measure(kind: MeasureKind, rule: Rule, **slots: str) -> Measure:
 
 VIEW = View(
     lead=[
-        "How well one rule at a time predicts the answer from what is beside the texts. Rules over labels learn from the "
-        "other of five folds."
+        "How well one rule at a time predicts the answer from what is beside the texts. Rules over labels learn from "
+        "the other of five folds."
     ],
     tables=[
         Table(
