@@ -34,8 +34,9 @@ from cuecard.view import Column, Table, View, interval_columns
 from cuecard.wording import listed, percent, plural
 
 NAME = "columns"
-ALONE = MeasureKind("column.{column}.accuracy", "accuracy of the column {column} alone", "share", "higher")
-TOGETHER = MeasureKind("together.accuracy", "accuracy of all extra columns together", "share", "higher")
+# A model that reads the texts cannot use a column: these do not lead a card or the board.
+ALONE = MeasureKind("column.{column}.accuracy", "accuracy of the column {column} alone", "share")
+TOGETHER = MeasureKind("together.accuracy", "accuracy of all extra columns together", "share")
 COPIED = MeasureKind(
     "copied.accuracy", "accuracy of the choice with most words of its question", "share", "higher"
 )
