@@ -111,9 +111,10 @@ def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
 
 
 def _by_what(card: Card, findings: list[Finding]) -> Answer:
-    question = "By what?"
+    question = "Which cues?"
     # An accuracy of part of the text says that something in it predicts the label, a rule such as the length says what.
-    named = [f for f in findings if f.cue or (f.whole and not f.id.endswith("_only"))]
+    rules = [f for f in findings if f.whole and f.section != "columns" and not f.id.endswith("_only")]
+    named = [f for f in findings if f.cue or f in rules]
     leading = next(iter(named), None)
     if leading is None:
         searched = any(m.unit == "count" and m.key and m.n for m in measures_about(card, ["data"]))
@@ -148,7 +149,7 @@ def _by_models(card: Card, findings: list[Finding]) -> Answer:
 
 
 def _what_helps(card: Card, findings: list[Finding]) -> Answer:
-    question = "What helps?"
+    question = "What can be done?"
     size = next(
         (m for m in measures_about(card, ["weights"]) if m.name.endswith(".effective_sample_size")), None
     )

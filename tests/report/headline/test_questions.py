@@ -65,7 +65,7 @@ def test_a_part_of_the_data_answers_where(make_card: Callable[..., Card]) -> Non
 def test_what_is_not_known_yet_says_what_to_type(make_card: Callable[..., Card]) -> None:
     rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [_cue("nobody")]))}
     assert rows["Does a model use it?"].command.startswith("cuecard probe tiny.parquet")
-    assert rows["What helps?"].command.startswith("cuecard debias tiny.parquet")
+    assert rows["What can be done?"].command.startswith("cuecard debias tiny.parquet")
 
 
 def test_nothing_found_is_not_called_clean(make_card: Callable[..., Card]) -> None:
@@ -141,5 +141,5 @@ def test_what_names_no_cue_is_not_answered_with_balancing_it(make_card: Callable
         section="cues", severity="low", title="Surface features predict the label", text="", value=0.1
     )
     rows = {row.question: row for row in answers(_card(make_card, [], [many]))}
-    assert rows["What helps?"].text == "No single cue is strong enough to balance."
-    assert rows["What helps?"].command == ""
+    assert rows["What can be done?"].text == "No single cue is strong enough to balance."
+    assert rows["What can be done?"].command == ""
