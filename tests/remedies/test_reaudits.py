@@ -30,7 +30,7 @@ def leaning_pairs(n: int = 600):
 def test_every_audit_is_repeated_and_what_the_word_told_is_gone():
     result = LexicalWeights(min_count=20, reaudit=("all",), shuffles=3).run(leaning_pairs())
     table = result.tables["reaudit"]
-    assert set(table["audit"]) == {"overview", "partial_input", "pair_graph", "clusters"}
+    assert set(table["audit"]) == {"overview", "partial_input", "columns", "pair_graph", "clusters"}
     alone = table.filter(measure="partial_input.hypothesis_only.accuracy").row(0, named=True)
     assert alone["low_before"] > alone["chance_before"]
     assert alone["value_after"] < alone["value_before"] - 0.1

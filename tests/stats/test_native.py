@@ -244,3 +244,11 @@ def test_logs_relative_to_any_label(rng):
     _native.relative_logs(table, shares, 0.1, out)
     logs = np.log(np.maximum(table, 0.1))
     np.testing.assert_allclose(out, logs - (logs @ shares)[:, None])
+
+
+def test_tails_without_strata_are_certain():
+    counts, empty = np.zeros(3, np.int64), np.zeros((3, 0), np.int64)
+    less, greater = np.full(3, -1.0), np.full(3, -1.0)
+    _native.stratified_log_tails(counts, empty, empty, empty, less, greater)
+    assert (less == 0).all()
+    assert (greater == 0).all()

@@ -32,7 +32,7 @@ FLAGS_OF_EXPLAIN = FLAGS_OF_DATA | {"--stop-words", "--no-stop-words"}
 #: Flags of all verbs that read a dataset; every other option is followed by its value.
 FLAGS = FLAGS_OF_EXPLAIN | {
     *("--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache", "--surplus-ids"),
-    *("--balance-labels", "--trade-off", "--balanced", "--record-dynamics", "--structured"),
+    *("--balance-labels", "--trade-off", "--balanced", "--record-dynamics", "--structured", "--change-test"),
 }
 
 

@@ -524,9 +524,13 @@ def stratified_log_tails(
     double[::1] less,
     double[::1] greater,
 ):
-    """Fill `less` and `greater` for every row of strata (columns of n, marked and size)."""
+    """Fill `less` and `greater` for every row of strata (columns of n, marked and size); without strata, both are 1."""
     cdef Py_ssize_t i
     cdef Tails tails = no_tails()
+    if n.shape[1] == 0:
+        less[:] = 0
+        greater[:] = 0
+        return
     with nogil:
         for i in range(k.shape[0]):
             tails = stratified_tails(k[i], &n[i, 0], &marked[i, 0], &size[i, 0], n.shape[1])
