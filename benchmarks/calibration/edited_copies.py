@@ -17,7 +17,7 @@ SHAPES = {
     **{f"{share} % of the words replaced": 3 for share in (10, 20, 30, 40)},
     "30 % of the words replaced by a synonym": 3,
     "growing prefixes": 6,
-    "a third of the words of a template filled anew": 10,
+    "a third of the words of a template replaced": 10,
 }
 #: The share of sets with a high or medium finding where only texts that share 70 % of their words were kept together.
 BEFORE = {"pair": "100 % of 21", "choice": "81 % of 21", "preference": "86 % of 21"}

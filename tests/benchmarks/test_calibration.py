@@ -142,7 +142,7 @@ def test_the_page_has_every_figure_with_its_runs_and_interval():
 
 @pytest.mark.parametrize("task", ["pair", "choice", "preference"])
 @pytest.mark.parametrize(
-    "shape", ["20 % of the words replaced", "a third of the words of a template filled anew"]
+    "shape", ["20 % of the words replaced", "a third of the words of a template replaced"]
 )
 def test_edits_of_a_source_with_a_random_label_make_no_finding(task, shape):
     sources = 48 if shape.startswith("a third") else 160
