@@ -222,7 +222,8 @@ class Learner:
             members = np.flatnonzero(inside)
             if not len(members):
                 continue
-            where = f"at “{shown(cells.shown[int(members[0])])}”"
+            place = "after a row labelled" if cells.column == _PREVIOUS else "at"
+            where = f"{place} “{shown(cells.shown[int(members[0])])}”"
             if cells.numbers is not None:
                 ends = members[[np.argmin(cells.numbers[members]), np.argmax(cells.numbers[members])]]
                 where = " to ".join(shown(cells.shown[int(end)]) for end in ends)

@@ -179,7 +179,7 @@ def _measure(kind: MeasureKind, rule: Rule, **slots: str) -> Measure:
 VIEW = View(
     lead=[
         "How well one rule at a time predicts the answer from what is beside the texts. Rules over labels learn from "
-        "the other of five folds."
+        "the other four of five folds."
     ],
     tables=[
         Table(
@@ -193,7 +193,7 @@ VIEW = View(
                 "chance": Column("Chance", "percent"),
                 "n": Column("Examples", "count"),
                 "p_value": Column("p", "probability", "corrected by Holm's method"),
-                "says": Column("What tells most", brief=False),
+                "says": Column("Strongest at", brief=False),
             },
         )
     ],
