@@ -16,7 +16,7 @@ from cuecard.models.fitted import fitted
 from cuecard.models.recipe import Recipe, Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test
 from cuecard.probes.debiased_evaluation import weighted_accuracies
-from cuecard.probes.identical_pairs import identical_pairs
+from cuecard.probes.identical_pair_scores import identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeights
 from cuecard.stats.arrays import Bools, Floats, Ints

@@ -7,7 +7,7 @@ from math import log10
 
 import polars as pl
 
-from cuecard.probes.identical_pairs import LAST_FREQUENCY
+from cuecard.probes.identical_pair_scores import LAST_FREQUENCY
 from cuecard.probes.model_views import identical_pairs_chart
 from cuecard.view import Axis, Column, Intervals, Outcome, Scatter, Table, View
 from cuecard.wording import count, number, percent

@@ -8,7 +8,7 @@ import pytest
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.probes import box_statistics
-from cuecard.probes.identical_pairs import identical_pairs
+from cuecard.probes.identical_pair_scores import identical_pairs
 
 
 def dataset() -> Instances:

@@ -11,7 +11,7 @@ import pytest
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.probes import identical_scores, matching_label
-from cuecard.probes.identical_pairs import identical_pairs
+from cuecard.probes.identical_pair_scores import identical_pairs
 from cuecard.run import probe
 
 

@@ -18,12 +18,8 @@ if TYPE_CHECKING:
     from cuecard.probes.debiased_evaluation import DebiasedEvaluation
     from cuecard.probes.examples import UNANSWERED, check_test
     from cuecard.probes.hard_subset import HardSubset
-    from cuecard.probes.identical_pairs import (
-        IdenticalPairTest,
-        box_statistics,
-        identical_scores,
-        matching_label,
-    )
+    from cuecard.probes.identical_pair_scores import identical_scores, matching_label
+    from cuecard.probes.identical_pairs import IdenticalPairTest, box_statistics
     from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
     from cuecard.probes.model_pairs import (
         AgreementOfModels,

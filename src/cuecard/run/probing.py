@@ -30,7 +30,7 @@ from cuecard.probes import (
     read_verdicts,
     trained_predictions,
 )
-from cuecard.probes.identical_pairs import check_source
+from cuecard.probes.identical_pair_scores import check_source
 from cuecard.probes.judge.verdicts import together
 from cuecard.probes.predictions import CUE_HALF, read_one_file
 from cuecard.run.choosing import (

@@ -13,7 +13,7 @@ from cuecard.data.output import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.limits import check_seed
 from cuecard.probes import matching_label
-from cuecard.probes.identical_pairs import identical_pairs
+from cuecard.probes.identical_pair_scores import identical_pairs
 from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
