@@ -103,6 +103,7 @@ def test_documented_commands_run_from_top_to_bottom(page, files, cuecard, monkey
 def own_registrations(monkeypatch) -> None:
     """Forget what a page registers: a family of its own would count in every later audit of this process."""
     for registry in registries():
+        registry.names()  # loads what is installed, which the tests after this one need
         monkeypatch.setattr(registry, "_items", dict(registry._items))
 
 
