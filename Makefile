@@ -11,7 +11,7 @@ CHECKED := $(VENV)/.checked
 FAST    := $(VENV)/.fast
 BUILD   := $(BIN)/python setup.py -q build_ext --inplace --force
 
-.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package licences bench calibration fuzz reproduce reproduce-fast docs clean
+.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package pythons licences bench calibration fuzz reproduce reproduce-fast docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -49,6 +49,9 @@ docs-core: $(DEV) # commands and Python of the docs, without extras
 
 package: $(DEV) # wheel and sdist in empty environments
 	$(BIN)/python scripts/try_install.py package
+
+pythons: $(DEV) # wheel, demo and core tests with each Python of PYTHONS
+	$(BIN)/python scripts/try_install.py pythons
 
 licences: $(DEV)
 	$(BIN)/python scripts/list_licences.py

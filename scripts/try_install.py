@@ -3,17 +3,19 @@
     python scripts/try_install.py package    # the wheel and the sdist: pip check, version, demo
     python scripts/try_install.py minimum    # the lowest versions that pyproject.toml allows: core tests
     python scripts/try_install.py core       # no extras: core tests and the commands of the docs
+    python scripts/try_install.py pythons    # the wheel and the core tests with each Python of PYTHONS
 
-Each environment is made in a temporary folder and removed again. TESTS may follow the name, as pytest takes them.
+Each environment is made in a temporary folder and removed again. TESTS may follow the name, as pytest takes them. PYTHONS
+is an environment variable with commands such as `python3.11 python3.12 python3.13`; those it does not find are named.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,9 +31,9 @@ def run(*command: object, **environment: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, check=True, env=kept | environment)
 
 
-def environment(folder: Path) -> Path:
+def environment(folder: Path, interpreter: str = sys.executable) -> Path:
     """Make an empty environment and return its Python."""
-    venv.create(folder, with_pip=True)
+    subprocess.run([interpreter, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", "--upgrade", "pip")
     return python
@@ -57,6 +59,24 @@ def package(folder: Path, tests: Sequence[str]) -> None:
         assert (out / "card.json").is_file()
 
 
+def pythons(folder: Path, tests: Sequence[str]) -> None:
+    """Build, install and try a wheel with each Python of PYTHONS, and run the core tests there."""
+    asked = os.environ.get("PYTHONS", "python3.11 python3.12 python3.13").split()
+    interpreters = {name: shutil.which(name) for name in asked}
+    for name, interpreter in interpreters.items():
+        if interpreter is None:
+            print(f"{name} is not on this machine: not tried.", flush=True)
+            continue
+        python = environment(folder / Path(name).name, interpreter)
+        run(python, "-m", "pip", "install", "-q", "-c", "constraints.txt", ".", "--group", "core-test")
+        run(python, "-m", "pip", "check")
+        out = folder / "demo" / Path(name).name
+        run(python.parent / "cuecard", "demo", "--out", out, "--quiet", CUECARD_CACHE=str(folder / "cache"))
+        run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *(tests or CORE))
+    if not any(interpreters.values()):
+        sys.exit(f"None of {', '.join(asked)} is on this machine. Name others: PYTHONS='/path/to/python3.12'")
+
+
 def minimum(folder: Path, tests: Sequence[str]) -> None:
     """Run the core tests with the lowest versions of all direct dependencies."""
     python = environment(folder / "minimum")
@@ -78,7 +98,7 @@ def core(folder: Path, tests: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    ways = {"package": package, "minimum": minimum, "core": core}
+    ways = {"package": package, "minimum": minimum, "core": core, "pythons": pythons}
     if len(sys.argv) < 2 or sys.argv[1] not in ways:
         sys.exit(f"Usage: python scripts/try_install.py {'|'.join(ways)} [TESTS]")
     with tempfile.TemporaryDirectory() as place:
