@@ -66,7 +66,7 @@ def process_state() -> dict[str, Any]:
         state["the working folder"] = os.getcwd()
     state |= {f"what {number.name} does": signal.getsignal(number) for number in _SIGNALS}
     state |= {f"what is registered as a {one.kind}": _names(one) for one in registries()}
-    if (timings := sys.modules.get("cuecard.cli.progress")) is not None:
+    if (timings := sys.modules.get("cuecard.cli.streams")) is not None:
         state["the examples of the last command"] = timings._examples
     state["the import path"] = tuple(sys.path)
     state["the hook for errors"] = sys.excepthook

@@ -24,7 +24,7 @@ from cuecard.data import Instances
 from cuecard.features import count_cues
 from cuecard.report.verdict import verdict
 from cuecard.stats import q_values
-from cuecard.stats.cues.given_group import strength_given_group
+from cuecard.stats.cues.association import strength_given_group
 
 #: What it is about, the figure before, and what computes the figure now from the folder of public datasets.
 Case = tuple[str, str, Callable[[Path], str]]

@@ -128,7 +128,7 @@ class Experiment(Dataset):
 
     def conduct(self, experiment: Any, output: CardOutput, *, dev: str | None = None) -> None:
         """Run an experiment and show its card."""
-        from cuecard.cli.progress import training_bar
+        from cuecard.cli.streams import training_bar
         from cuecard_papers import experiment as run_experiment
 
         self.check(output)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from cuecard.cli import progress as timings
-from cuecard.cli.progress import stage, training_bar
+from cuecard.cli import streams as timings
+from cuecard.cli.streams import stage, training_bar
 from cuecard.models import Step
 
 

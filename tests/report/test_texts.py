@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuecard.report.texts import highlight, isolated
+from cuecard.report.findings import highlight, isolated
 from cuecard.wording import display_text
 
 

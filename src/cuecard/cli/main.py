@@ -15,8 +15,7 @@ import typer
 
 from cuecard._version import __version__
 from cuecard.cli.help import Verb, Verbs
-from cuecard.cli.progress import set_examples
-from cuecard.cli.streams import prepare, standard_streams
+from cuecard.cli.streams import prepare, set_examples, standard_streams
 from cuecard.cli.verbs.ask import ASK_EXAMPLES, ask
 from cuecard.cli.verbs.audit import (
     AUDIT_EXAMPLES,

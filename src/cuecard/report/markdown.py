@@ -11,8 +11,15 @@ from cuecard import wording
 from cuecard.analysis import Evidence, Finding
 from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
-from cuecard.report.findings import facts, looked_at, measured, ordered_findings, other_ways
-from cuecard.report.texts import highlight, isolated
+from cuecard.report.findings import (
+    facts,
+    highlight,
+    isolated,
+    looked_at,
+    measured,
+    ordered_findings,
+    other_ways,
+)
 from cuecard.report.verdict import verdict
 from cuecard.wording import display_text
 

@@ -15,7 +15,7 @@ import polars as pl
 from cuecard.card.files import TABLES_FOLDER
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
-from cuecard.report.texts import highlight
+from cuecard.report.findings import highlight
 from cuecard.web.library import Entry, Library
 from cuecard.web.schemas import Json
 from cuecard.web.tables import (

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from cuecard.stats import conditional_strength
-from cuecard.stats.cues.given_group import strength_given_group
+from cuecard.stats.cues.association import strength_given_group
 
 
 def test_given_one_cue_it_is_the_conditional_strength() -> None:

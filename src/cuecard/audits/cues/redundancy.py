@@ -19,7 +19,7 @@ from cuecard.data import Instances, Task
 from cuecard.features.structure import example_starts
 from cuecard.stats import q_values
 from cuecard.stats.arrays import Array, Floats, Ints, divided
-from cuecard.stats.cues.given_group import (
+from cuecard.stats.cues.association import (
     MOST_GIVEN,
     GroupStrength,
     group_cells,

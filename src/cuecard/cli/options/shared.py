@@ -204,7 +204,7 @@ class Output:
     @property
     def progress(self) -> Progress:
         """The progress display."""
-        from cuecard.cli.progress import progress
+        from cuecard.cli.streams import progress
 
         return progress(silent=self.silent)
 

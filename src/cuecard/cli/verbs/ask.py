@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from cuecard.cli.help import REQUESTS
-from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.features import Texts
+from cuecard.cli.options.data import Dataset, Texts
 from cuecard.cli.options.shared import Output, SeedOption, grouped, option, path, required_out, typed_command
 
 ASK_EXAMPLES = """

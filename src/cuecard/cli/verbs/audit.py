@@ -11,8 +11,7 @@ import typer
 from cuecard.cli.help import DATA, FEATURES, MODELS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.data import Dataset, what_was_read
-from cuecard.cli.options.features import ClusterOptions, Features, StopWordsOption, Texts
+from cuecard.cli.options.data import ClusterOptions, Dataset, Features, StopWordsOption, Texts, what_was_read
 from cuecard.cli.options.shared import (
     CardOutput,
     MemoryOption,
@@ -32,7 +31,7 @@ from cuecard.cli.options.shared import (
     path,
     typed_command,
 )
-from cuecard.cli.progress import set_examples
+from cuecard.cli.streams import set_examples
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
@@ -126,8 +125,8 @@ def audit(
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.audits import AUDITS
     from cuecard.cli.options.shared import split_settings
-    from cuecard.cli.progress import training_bar
     from cuecard.cli.show import exit_if_failed, import_report_early
+    from cuecard.cli.streams import training_bar
 
     output.check(out, dataset.inputs)
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))

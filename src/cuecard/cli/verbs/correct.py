@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.features import Texts
+from cuecard.cli.options.data import Dataset, Texts
 from cuecard.cli.options.shared import (
     Output,
     SeedOption,

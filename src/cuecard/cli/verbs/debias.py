@@ -10,8 +10,7 @@ import typer
 from cuecard.cli.help import FEATURES, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.data import Rows
-from cuecard.cli.options.features import Texts
+from cuecard.cli.options.data import Rows, Texts
 from cuecard.cli.options.shared import (
     CardOutput,
     MaxWeightOption,

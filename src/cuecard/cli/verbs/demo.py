@@ -51,7 +51,7 @@ def demo(
     """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report."""
     from cuecard.card import join_cards, staged_card
     from cuecard.card.files import CARD_FILES, REPORT_FILE
-    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.streams import progress, stage
     from cuecard.data.demo import demo_files
     from cuecard.remedies.lexical_weights import TRADE_OFF
     from cuecard.report import render_html

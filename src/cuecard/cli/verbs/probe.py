@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from cuecard.cli.help import TESTS, train_missing
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.data import OptionalDataset
-from cuecard.cli.options.features import Features
+from cuecard.cli.options.data import Features, OptionalDataset
 from cuecard.cli.options.shared import (
     CardOutput,
     MatchOption,
@@ -146,8 +145,8 @@ def probe(
     """Probe models: do they use the cues of the data?"""
     from cuecard.audits import Cues
     from cuecard.cli.options.shared import split_settings
-    from cuecard.cli.progress import training_bar
     from cuecard.cli.show import exit_if_failed
+    from cuecard.cli.streams import training_bar
     from cuecard.probes import PROBES, is_saved_model
     from cuecard.run import parse_settings
     from cuecard.run import probe as run_probe

@@ -133,7 +133,7 @@ def train(
     ] = None,
 ) -> None:
     """Train a model and write its predictions, scores and training dynamics."""
-    from cuecard.cli.progress import training_bar
+    from cuecard.cli.streams import training_bar
     from cuecard.errors import InputError
     from cuecard.models.recipe import recipes
     from cuecard.run import WeightFile, train_recipe, training_recipe

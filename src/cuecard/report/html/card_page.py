@@ -15,7 +15,9 @@ from cuecard.analysis import Finding
 from cuecard.card.card import Card, Section
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import (
+    Piece,
     facts,
+    highlight,
     how_many_more,
     looked_at,
     meter,
@@ -36,7 +38,6 @@ from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
 from cuecard.report.questions import answers
 from cuecard.report.sections import SectionView, section_view
-from cuecard.report.texts import Piece, highlight
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.wording import display_text
 from cuecard.writing import write_text

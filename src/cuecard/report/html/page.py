@@ -16,9 +16,9 @@ from markupsafe import Markup, escape
 
 from cuecard import wording
 from cuecard.analysis import Summary
+from cuecard.report.findings import isolated
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.sections import SectionView, TableView
-from cuecard.report.texts import isolated
 from cuecard.view import Chart
 from cuecard.wording import display_text
 

@@ -21,9 +21,8 @@ from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.cues.view import cue_table
 from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
-from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
+from cuecard.report.findings import highlight, how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.sections import TableView, outcome_of, section_view, table_view
-from cuecard.report.texts import highlight
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure
 from cuecard.wording import display_text

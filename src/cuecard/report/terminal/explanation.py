@@ -14,8 +14,8 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.audits.cues.explain import Explanation
+from cuecard.report.findings import highlight
 from cuecard.report.terminal.card import headed
-from cuecard.report.texts import highlight
 from cuecard.stats import format_p, state_probability
 from cuecard.wording import display_text, listed
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.special import xlogy
 
 from cuecard.stats import _native
 from cuecard.stats.arrays import (
     Alternative,
     Floats,
+    Ints,
     chosen_tail,
     divided,
     probabilities,
@@ -17,6 +22,8 @@ from cuecard.stats.arrays import (
     whole_counts,
 )
 from cuecard.stats.clusters.divergence import as_distributions, jensen_shannon
+from cuecard.stats.cues.redundancy import effective_cells, mantel_haenszel, remainder
+from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 
 def share(k: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
@@ -218,3 +225,215 @@ def _label_counts(name: str, counts: npt.ArrayLike) -> Floats:
             f"{name} must be a table with a row per feature and a column for each of two or more labels"
         )
     return array
+
+
+#: More stronger cues than these would leave strata of a few instances each.
+MOST_GIVEN = 5
+#: Bytes of tables that say which rows have which companion, and sums over sets of companions, held at a time.
+_MASKED = 1 << 27
+_SUMS = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class GroupStrength:
+    """What each cue adds to the stronger ones: Cochran, Mantel and Haenszel's z and the exact p-value."""
+
+    z: Floats
+    log_p: Floats
+
+
+def strength_given_group(
+    presence: sparse.csc_matrix,
+    labels: npt.ArrayLike,
+    cue: npt.ArrayLike,
+    given: Sequence[npt.ArrayLike],
+    label: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
+) -> GroupStrength:
+    """Strength of what cue[i] says about label[i] beyond the columns given[i] of `presence` (instances × cues, 0/1).
+
+    Instances with the same of the stronger cues are one stratum. Conditioning on one of two stronger cues would leave
+    the other one's effect in the result. At most `MOST_GIVEN` are taken, the first ones. With `weights` strata are
+    counted as in `conditional_strength`; with `units`, codes that copies share, copies of a text count as one instance.
+
+    A cue that occurs wherever one of two stronger ones does adds nothing to them:
+
+    >>> strong = np.array([[1, 0], [0, 1], [0, 0]] * 20)
+    >>> either = strong.any(axis=1).astype(int)
+    >>> columns = sparse.csc_matrix(np.column_stack([strong, either]))
+    >>> result = strength_given_group(columns, either, cue=[2], given=[[0, 1]], label=[1])
+    >>> bool(np.isnan(result.z[0])), float(result.log_p[0])
+    (True, 0.0)
+    """
+    codes = np.asarray(labels, dtype=np.int64)
+    columns, wanted = np.asarray(cue, dtype=np.int64), np.asarray(label, dtype=np.int64)
+    stronger = [np.asarray(each, dtype=np.int64) for each in given]
+    if weights is not None:
+        mass = np.asarray(weights, dtype=np.float64)
+    else:
+        sizes = np.ones(len(codes), dtype=np.int64)
+        if units is not None:
+            own = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
+            sizes = np.bincount(own)[own]
+        mass = shares_of_units(sizes, len(codes))
+    weighted = weights is not None
+    cells = group_cells(presence, codes, columns, stronger, wanted, mass, weighted=weighted)
+    return strength_in_strata(cells, weighted=weighted)
+
+
+def shares_of_units(sizes: Ints, n: int) -> Floats:
+    """Return what each instance counts in a unit of this size: one part of one, rounded to binary digits.
+
+    With the digits that n instances leave, sums of these are exact: they do not depend on the order of the instances,
+    or on the parts in which they are added up.
+
+    >>> shares_of_units(np.array([1, 2]), 100)
+    array([1. , 0.5])
+    >>> shares = shares_of_units(np.full(300, 3), 300)
+    >>> float(shares[:7].sum() + shares[7:].sum()) == float(shares.sum())
+    True
+    """
+    scale = 2.0 ** (52 - int(n).bit_length())
+    return np.asarray(np.rint(scale / sizes) / scale)
+
+
+def group_cells(
+    presence: sparse.spmatrix,
+    codes: Ints,
+    cue: Ints,
+    given: Sequence[Ints],
+    label: Ints,
+    mass: Floats,
+    *,
+    weighted: bool = False,
+) -> Floats:
+    """Return the sums over some instances that `strength_in_strata` takes: those of other instances are added to them.
+
+    They are k, n, labelled and whole for every cue and stratum, and with `weighted` the squares of n and those of
+    whole; the arguments are those of `strength_given_group`, with what each instance counts.
+    """
+    groups = [np.asarray(each[:MOST_GIVEN], dtype=np.int64) for each in given]
+    n_labels = int(max(codes.max(initial=0), label.max(initial=0))) + 1
+    cells = np.zeros((6 if weighted else 4, len(cue), 2**MOST_GIVEN))
+    rows = sparse.csr_matrix(presence)
+    n_companions = len(np.unique(np.concatenate(groups))) if groups else 0
+    size = max(1, _MASKED // max(1, n_companions))
+    batch = max(1, _SUMS // (n_labels * 2**MOST_GIVEN))
+    for start in range(0, len(codes), size):
+        chunk = slice(start, start + size)
+        columns = rows[chunk].tocsc()
+        for first in range(0, len(cue), batch):
+            some = slice(first, first + batch)
+            strata = _Strata(columns, groups[some])
+            cells[:, some] += strata.cells(
+                cue[some], label[some], codes[chunk], mass[chunk], n_labels, weighted
+            )
+    return cells
+
+
+class _Strata:
+    """The instances of some rows that have each set of companions of a cue.
+
+    Sets are found from the rarest companion to the most frequent one, each among the instances of the set without its
+    last companion, and once however many cues travel with it.
+    """
+
+    def __init__(self, columns: sparse.csc_matrix, groups: Sequence[Ints]) -> None:
+        self._columns, self._groups = columns, groups
+        sizes = np.diff(columns.indptr)
+        companions = np.unique(np.concatenate(groups)) if groups else np.empty(0, dtype=np.int64)
+        self._companions = companions[np.argsort(sizes[companions], kind="stable")]
+        place = {int(column): i for i, column in enumerate(self._companions)}
+        self._places = [[place[int(column)] for column in group] for group in groups]
+        self._has = np.zeros((len(place), columns.shape[0]), dtype=bool)
+        for i, column in enumerate(self._companions):
+            self._has[i, _rows(columns, int(column))] = True
+
+    def cells(
+        self, cue: Ints, label: Ints, codes: Ints, mass: Floats, n_labels: int, weighted: bool
+    ) -> Floats:
+        """Return the sums of `group_cells` over these rows."""
+        sets: dict[tuple[int, ...], int] = {(): 0}
+        of_pattern = np.zeros((len(cue), 2**MOST_GIVEN), dtype=np.int64)
+        for i, places in enumerate(self._places):
+            for pattern in range(1, 1 << len(places)):
+                found = tuple(sorted(place for bit, place in enumerate(places) if pattern >> bit & 1))
+                of_pattern[i, pattern] = sets.setdefault(found, len(sets))
+        masses = [mass, mass**2] if weighted else [mass]
+        sums = self._sums(sets, codes, masses, n_labels)
+        # A pattern with more bits than a cue has companions is of no instance.
+        there = np.arange(2**MOST_GIVEN) < np.array([[1 << len(places)] for places in self._places])
+        labelled = _exactly(np.where(there, sums[0][of_pattern, label[:, None]], 0.0))
+        whole, *squares = (_exactly(np.where(there, part.sum(axis=1)[of_pattern], 0.0)) for part in sums)
+        k, n, *own_squares = self._having(cue, label, codes, masses)
+        return np.stack([k, n, labelled, whole, *own_squares, *squares])
+
+    def _sums(
+        self, sets: dict[tuple[int, ...], int], codes: Ints, masses: list[Floats], n_labels: int
+    ) -> list[Floats]:
+        """Return by label what the instances count that have all companions of each set, and perhaps others."""
+        sums = [np.zeros((len(sets), n_labels)) for _ in masses]
+        for part, mass in zip(sums, masses, strict=True):
+            part[0] = np.bincount(codes, mass, minlength=n_labels)
+        within: list[Ints] = []
+        for found in sorted(sets)[1:]:
+            del within[len(found) - 1 :]
+            if len(found) == 1:
+                rows = _rows(self._columns, int(self._companions[found[0]]))
+            else:
+                rows = within[-1][self._has[found[-1]][within[-1]]]
+            within.append(rows)
+            for part, mass in zip(sums, masses, strict=True):
+                part[sets[found]] = np.bincount(codes[rows], mass[rows], minlength=n_labels)
+        return sums
+
+    def _having(self, cue: Ints, label: Ints, codes: Ints, masses: list[Floats]) -> Floats:
+        """Return what the instances with each cue count by stratum: with its label, all of them, and their squares."""
+        cells = np.zeros((1 + len(masses), len(cue), 2**MOST_GIVEN))
+        for i, column in enumerate(cue):
+            rows = _rows(self._columns, int(column))
+            pattern = np.zeros(len(rows), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
+            for bit, place in enumerate(self._places[i]):
+                pattern |= self._has[place][rows].view(np.uint8) << bit
+            labelled = codes[rows] == label[i]
+            cells[0, i] = np.bincount(pattern[labelled], masses[0][rows[labelled]], minlength=cells.shape[2])
+            for part, mass in zip(cells[1:], masses, strict=True):
+                part[i] = np.bincount(pattern, mass[rows], minlength=cells.shape[2])
+        return cells
+
+
+def _exactly(sums: Floats) -> Floats:
+    """Return the sums over instances with exactly the companions of a pattern, from those with at least these."""
+    cells = sums.reshape(len(sums), *[2] * MOST_GIVEN)
+    for bit in range(MOST_GIVEN):
+        halves = np.moveaxis(cells, 1 + bit, 0)
+        halves[0] -= halves[1]
+    return cells.reshape(len(sums), -1)
+
+
+def strength_in_strata(cells: Floats, *, weighted: bool = False) -> GroupStrength:
+    """Return what `strength_given_group` does, from the sums of `group_cells` over all instances."""
+    k, n, labelled, whole = cells[:4]
+    if weighted:
+        squares, all_squares = cells[4:]
+        counts = effective_cells(k, n, labelled, whole, squares, remainder(all_squares, squares))
+    else:
+        counts = _rounded(k, n, labelled, whole)
+    used = np.flatnonzero(counts[3].sum(axis=0) > 0) if len(k) else np.zeros(1, dtype=np.int64)
+    k_, n_, labelled_, whole_ = (part[:, used] for part in counts)
+    log_p = stratified_hypergeometric_log_p(k_.sum(axis=1), n_, labelled_, whole_)
+    z, _ = mantel_haenszel(*(part.astype(np.float64) for part in (k_, n_, labelled_, whole_)))
+    return GroupStrength(z, log_p)
+
+
+def _rows(presence: sparse.csc_matrix, column: int) -> Ints:
+    return np.asarray(presence.indices[presence.indptr[column] : presence.indptr[column + 1]])
+
+
+def _rounded(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the four cells of every stratum as whole instances, and their sums."""
+    cells = (k, n - k, labelled - k, whole - labelled - n + k)
+    both, cue, label, neither = (np.rint(np.maximum(part, 0.0)).astype(np.int64) for part in cells)
+    return both, both + cue, both + label, both + cue + label + neither
