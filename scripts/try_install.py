@@ -5,8 +5,9 @@
     python scripts/try_install.py core       # no extras: core tests and the commands of the docs
     python scripts/try_install.py pythons    # the wheel and the core tests with each Python of PYTHONS
 
-Each environment is made in a temporary folder and removed again. TESTS may follow the name, as pytest takes them. PYTHONS
-is an environment variable with commands such as `python3.11 python3.12 python3.13`; those it does not find are named.
+Each environment is made in a temporary folder and removed again. TESTS may follow the name, as pytest takes them.
+PYTHONS is an environment variable with commands such as `python3.11 python3.12 python3.13`; those it does not find are
+named.
 """
 
 from __future__ import annotations

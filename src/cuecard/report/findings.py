@@ -13,8 +13,8 @@ from cuecard.card.card import Card
 from cuecard.wording import display_text, listed
 
 __all__ = [
-    "Meter",
     "SEVERITIES",
+    "Meter",
     "facts",
     "how_many_more",
     "is_rate",
