@@ -1,5 +1,6 @@
 # `make demo` and `make test` do everything on a fresh machine with Python 3.11+, make and a C compiler.
 PYTHON ?= python3
+PYTHONS ?= python3.11 python3.12 python3.13
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
@@ -11,7 +12,7 @@ CHECKED := $(VENV)/.checked
 FAST    := $(VENV)/.fast
 BUILD   := $(BIN)/python setup.py -q build_ext --inplace --force
 
-.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package pythons licences bench calibration fuzz reproduce reproduce-fast docs clean
+.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package pythons release licences bench calibration fuzz reproduce reproduce-fast docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -47,11 +48,16 @@ test-core: $(DEV) # without extras
 docs-core: $(DEV) # commands and Python of the docs, without extras
 	$(BIN)/python scripts/try_install.py core tests/docs
 
-package: $(DEV) # wheel and sdist in empty environments
-	$(BIN)/python scripts/try_install.py package
+package: $(DEV) # wheel and sdist, reproducible, tried in empty environments
+	$(PIP) install -q -c constraints.txt --group release
+	$(BIN)/python scripts/release.py
 
 pythons: $(DEV) # wheel, demo and core tests with each Python of PYTHONS
-	$(BIN)/python scripts/try_install.py pythons
+	PYTHONS="$(PYTHONS)" $(BIN)/python scripts/try_install.py pythons
+
+release: $(DEV) # the same with every Python of PYTHONS and with every extra
+	$(PIP) install -q -c constraints.txt --group release
+	$(BIN)/python scripts/release.py --pythons "$(PYTHONS)" --extras all
 
 licences: $(DEV)
 	$(BIN)/python scripts/list_licences.py

@@ -1,6 +1,5 @@
 """Install CueCard in empty environments, and run there what users run.
 
-    python scripts/try_install.py package    # the wheel and the sdist: pip check, version, demo
     python scripts/try_install.py minimum    # the lowest versions that pyproject.toml allows: core tests
     python scripts/try_install.py core       # no extras: core tests and the commands of the docs
     python scripts/try_install.py pythons    # the wheel and the core tests with each Python of PYTHONS
@@ -40,42 +39,32 @@ def environment(folder: Path, interpreter: str = sys.executable) -> Path:
     return python
 
 
-def build(folder: Path) -> list[Path]:
-    """Return the wheel and the sdist, built into a folder."""
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ".")
-    run(sys.executable, "setup.py", "-q", "sdist", "-d", folder)
-    return sorted(folder.glob("cuecard-*"))
+def interpreters(names: str) -> dict[str, str]:
+    """Return the paths of Pythons by name; says which are not on this machine, and stops where none is."""
+    paths = {name: shutil.which(name) for name in names.split()}
+    works = {name: path for name, path in paths.items() if path and _runs(path)}
+    for name in paths.keys() - works.keys():
+        print(f"{name} is not on this machine: not tried.", flush=True)
+    if not works:
+        sys.exit(f"None of {', '.join(paths)} is on this machine. Name others: PYTHONS='/path/to/python3.12'")
+    return works
 
 
-def package(folder: Path, tests: Sequence[str]) -> None:
-    """Install the wheel and the sdist, each into an empty environment, and run the demo."""
-    for archive in build(folder / "dist"):
-        python = environment(folder / archive.suffix.strip("."))
-        run(python, "-m", "pip", "install", "-q", "-c", "constraints.txt", archive)
-        run(python, "-m", "pip", "check")
-        run(python.parent / "cuecard", "--version")
-        out = folder / "demo" / archive.name
-        run(python.parent / "cuecard", "demo", "--out", out, "--quiet", CUECARD_CACHE=str(folder / "cache"))
-        assert (out / "report.html").is_file()
-        assert (out / "card.json").is_file()
+def _runs(interpreter: str) -> bool:
+    return subprocess.run([interpreter, "--version"], capture_output=True, check=False).returncode == 0
 
 
 def pythons(folder: Path, tests: Sequence[str]) -> None:
     """Build, install and try a wheel with each Python of PYTHONS, and run the core tests there."""
-    asked = os.environ.get("PYTHONS", "python3.11 python3.12 python3.13").split()
-    interpreters = {name: shutil.which(name) for name in asked}
-    for name, interpreter in interpreters.items():
-        if interpreter is None:
-            print(f"{name} is not on this machine: not tried.", flush=True)
-            continue
+    for name, interpreter in interpreters(
+        os.environ.get("PYTHONS", "python3.11 python3.12 python3.13")
+    ).items():
         python = environment(folder / Path(name).name, interpreter)
         run(python, "-m", "pip", "install", "-q", "-c", "constraints.txt", ".", "--group", "core-test")
         run(python, "-m", "pip", "check")
         out = folder / "demo" / Path(name).name
         run(python.parent / "cuecard", "demo", "--out", out, "--quiet", CUECARD_CACHE=str(folder / "cache"))
         run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *(tests or CORE))
-    if not any(interpreters.values()):
-        sys.exit(f"None of {', '.join(asked)} is on this machine. Name others: PYTHONS='/path/to/python3.12'")
 
 
 def minimum(folder: Path, tests: Sequence[str]) -> None:
@@ -99,7 +88,7 @@ def core(folder: Path, tests: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    ways = {"package": package, "minimum": minimum, "core": core, "pythons": pythons}
+    ways = {"minimum": minimum, "core": core, "pythons": pythons}
     if len(sys.argv) < 2 or sys.argv[1] not in ways:
         sys.exit(f"Usage: python scripts/try_install.py {'|'.join(ways)} [TESTS]")
     with tempfile.TemporaryDirectory() as place:
