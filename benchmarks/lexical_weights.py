@@ -36,7 +36,7 @@ def on_real_data(data: Path) -> dict[str, Any]:
 
     figures = {}
     for name, dataset, options, err_goal, ess_goal in CASES:
-        remedy = LexicalWeights(**options)
+        remedy = LexicalWeights(ridge="exact", **options)
         train = load(data / dataset / "train_partial.parquet").train
         remedy.balance(train)  # compiles the kernels
         started = time.perf_counter()
@@ -65,7 +65,7 @@ def against_the_paper(data: Path, wanted: float) -> dict[str, Any]:
     from cuecard.remedies import LexicalWeights
     from cuecard.stats.entropy_balancing import entropy_balance, softmax_weights
 
-    problem = LexicalWeights().balance(load(data / "snli" / "train_partial.parquet").train).problem
+    problem = LexicalWeights(ridge="exact").balance(load(data / "snli" / "train_partial.parquet").train).problem
     found: dict[str, Any] = {}
 
     def timed(name: str, solve: Callable[[], Any]) -> tuple[float, float]:
@@ -119,12 +119,12 @@ def ours_at_scale(path: str, features: int) -> dict[str, Any]:
     from cuecard.remedies import LexicalWeights
 
     small = load(path, limit=5_000).train
-    LexicalWeights(min_count=50).balance(small)
+    LexicalWeights(min_count=50, ridge="exact").balance(small)
     encoded = LexicalWeights().encode(load(path).train)
     codes = encoded.instances.label_codes
     counts = Words().counts(encoded, codes, len(encoded.instances.labels)).counts
     usable = np.sort(counts.sum(axis=1)[np.all(counts > 0, axis=1)])[::-1]
-    remedy = LexicalWeights(min_count=int(usable[min(features, len(usable)) - 1]))
+    remedy = LexicalWeights(min_count=int(usable[min(features, len(usable)) - 1]), ridge="exact")
     del encoded
     started = time.perf_counter()
     solved = remedy.balance(load(path).train).solution

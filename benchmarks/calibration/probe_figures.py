@@ -46,7 +46,7 @@ def held_out(data: Path) -> Iterator[tuple[str, str, str]]:
     from cuecard.remedies import LexicalWeights
     from cuecard.remedies.balance_results import held_out as judged
 
-    problem = LexicalWeights().balance(cc.load(data / "snli" / "train_partial.parquet")).problem
+    problem = LexicalWeights(ridge="exact").balance(cc.load(data / "snli" / "train_partial.parquet")).problem
     found = judged(problem, target="uniform", ridge=None, max_weight=None, seed=0)
     for ridge, err, ess in zip(found.ridges, found.err, found.ess, strict=True):
         yield f"held-out Err, ridge {ridge:g} (ESS {ess:.0%})", f"{found.unweighted:.4f}", f"{err:.4f}"

@@ -31,9 +31,9 @@ from cuecard_papers.views import stubborn_view
 WEIGHTS: dict[str, LexicalWeights | None] = {
     "uniform": None,
     "paper": LexicalWeights(solver="softmax"),
-    "words": LexicalWeights(),
-    "bigrams": LexicalWeights(ngrams=2),
-    "trigrams": LexicalWeights(ngrams=3),
+    "words": LexicalWeights(ridge="exact"),
+    "bigrams": LexicalWeights(ngrams=2, ridge="exact"),
+    "trigrams": LexicalWeights(ngrams=3, ridge="exact"),
 }
 #: Longer n-grams are rarer: those of this many train instances are balanced.
 NGRAM_MIN_COUNT = 50

@@ -66,7 +66,7 @@ def rare_cues(n: int = 600, cues: int = 10, seed: int = 0) -> Instances:
 
 
 def quick(**options: object) -> LexicalWeights:
-    return LexicalWeights(**{"min_count": 20, "reaudit": (), **options})  # type: ignore[arg-type]
+    return LexicalWeights(**{"min_count": 20, "reaudit": (), "ridge": "exact", **options})  # type: ignore[arg-type]
 
 
 def test_every_frequent_word_is_balanced_and_weights_have_mean_one():
@@ -86,7 +86,7 @@ def test_every_frequent_word_is_balanced_and_weights_have_mean_one():
 
 
 def test_the_cue_audit_repeated_under_the_weights_finds_nothing_left():
-    result = LexicalWeights(min_count=20).run(biased_pairs())
+    result = LexicalWeights(min_count=20, ridge="exact").run(biased_pairs())
     before, after = result.summary["cues"]["before"], result.summary["cues"]["after"]
     assert before["significant"] >= 2
     assert after["significant"] == 0
@@ -136,7 +136,7 @@ def test_other_families_and_regular_expressions_can_be_balanced():
 
 
 def test_significant_balances_what_the_cue_audit_finds_and_nothing_else():
-    result = LexicalWeights(features=("significant",), reaudit=()).run(biased_pairs())
+    result = LexicalWeights(features=("significant",), reaudit=(), ridge="exact").run(biased_pairs())
     found = result.tables["balance"]
     assert {"not", "maybe"} <= set(found["feature"])
     assert found.height < 20
@@ -206,7 +206,7 @@ def test_choices_are_weighted_by_example_so_that_the_right_one_has_a_word_as_oft
     assert abs(surplus.mean()) > 0.15
     assert abs(weights @ surplus) / 300 < 1e-4
     assert result.summary["scope"] == "hypothesis"
-    again = LexicalWeights(min_count=20).run(data).summary["cues"]
+    again = LexicalWeights(min_count=20, ridge="exact").run(data).summary["cues"]
     assert again["before"]["significant"] >= 1
     assert again["after"]["significant"] == 0
 
@@ -293,7 +293,7 @@ def test_the_papers_objective_does_not_know_choices():
 
 def test_debias_returns_weights_in_the_order_of_the_examples_and_a_card():
     data = biased_pairs()
-    debiased = debias(data, min_count=20, reaudit=())
+    debiased = debias(data, min_count=20, reaudit=(), ridge="exact")
     assert debiased.weights.tolist() == quick().run(data).examples["weight"].to_list()
     assert debiased.card["lexical_weights"].status == "done"
     with pytest.raises(UsageError, match="Did you mean 'ngrams'"):
@@ -305,9 +305,28 @@ def test_debias_returns_weights_in_the_order_of_the_examples_and_a_card():
 def test_snli_reaches_the_published_sample_size(real_data):
     import cuecard as cc
 
-    result = LexicalWeights(reaudit=()).run(cc.load(real_data("snli/train_partial.parquet")))
+    result = LexicalWeights(reaudit=(), ridge="exact").run(cc.load(real_data("snli/train_partial.parquet")))
     assert result.summary["err"]["constrained"]["after"] <= 1e-5
     assert result.summary["ess"] >= 0.71
+
+
+@pytest.mark.parametrize("data", [biased_pairs(), rare_cues()], ids=["frequent", "rare"])
+def test_the_default_is_the_ridge_that_its_own_report_recommends(data):
+    default, exact = (LexicalWeights(min_count=20, ridge=ridge).run(data) for ridge in (None, "exact"))
+    held_out = default.summary["held_out"]
+    assert default.summary["ridge"] == held_out["best_ridge"] > 0
+    assert held_out["err"] == held_out["best_err"] < exact.summary["held_out"]["err"]
+    assert default.summary["ess"] > exact.summary["ess"]
+    balance = default.summary["err"]["constrained"]
+    assert balance["after"] < 0.6 * balance["before"]
+    assert exact.summary["ridge"] == quick(ridge=0).run(data).summary["ridge"] == 0
+
+
+def test_balance_is_exact_by_default_where_no_ridge_does_better_than_equal_weights_elsewhere():
+    default = LexicalWeights(min_count=20).run(biased_choices())
+    assert default.summary["held_out"]["best_err"] >= default.summary["held_out"]["unweighted"]
+    assert default.summary["ridge"] == 0
+    assert default.summary["err"]["constrained"]["after"] < 1e-4
 
 
 def test_a_limit_that_leaves_no_balance_is_said_and_the_rest_is_used():

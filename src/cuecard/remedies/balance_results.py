@@ -63,6 +63,8 @@ def lexical_measures(summary: Row) -> list[Measure]:
 
 #: What to give as ridge to have it chosen by cross-validation.
 CROSS_VALIDATED = "cv"
+#: What to give as ridge to have every constraint met.
+EXACT = "exact"
 #: A softer balance gets a sentence if its held-out Err is lower by this much, a fifth of a point.
 NOTABLE = 0.002
 
@@ -114,6 +116,11 @@ def held_out_finding(summary: Row, *, chosen: bool) -> Finding:
     )
     if chosen:
         text += f" The ridge {summary['best_ridge']:g} is chosen by cross-validation on this distance."
+    elif summary["best_err"] >= summary["unweighted"]:
+        text += (
+            " No ridge balances other examples better than equal weights do, so these weights are about the examples at "
+            "hand; balance fewer features with a higher --min-count."
+        )
     elif summary["err"] - summary["best_err"] >= NOTABLE:
         text += (
             f" A ridge of {summary['best_ridge']:g} reaches {_points(summary['best_err'])} with an effective sample "
@@ -219,7 +226,7 @@ _REASONS = {
     "conflict": "proven impossible to balance with any weights",
     "boundary": "balanced only if some weights are zero, so balance is not feasible",
     "max_weight": "impossible to balance with the limit --max-weight",
-    "ridge": "balanced approximately, because of --ridge or --min-ess",
+    "ridge": "balanced approximately, as the ridge or --min-ess allows",
     "softened": "balanced approximately, because exact balance would leave a very small effective sample size",
     "not reached": "not balanced when the solver stopped",
 }
@@ -326,7 +333,7 @@ def _held_out(errors: Mapping[str, Row]) -> list[Finding]:
             f"The mean distance of {plural(part['features'], 'random ' + name[:-1])} (not balanced) from the target is "
             f"{gap(part['before'])} with equal weights and {gap(part['after'])} with these weights; "
             f"{gap(part['chance_after'])} is expected from sampling. Longer features still predict the label. "
-            f"Balance them with a higher --ngrams, or use --ridge."
+            f"Balance them with a higher --ngrams."
         )
         title, chance = f"Balance of {name} gets worse", part["chance_after"]
         distance = Finding(NAME, "low", title, text, part["after"], chance=chance, unit="points", key=name)

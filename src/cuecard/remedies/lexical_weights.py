@@ -25,6 +25,7 @@ from cuecard.remedies.balance_problem import (
 )
 from cuecard.remedies.balance_results import (
     CROSS_VALIDATED,
+    EXACT,
     KINDS,
     balance_table,
     held_out,
@@ -74,6 +75,8 @@ AUDIT_MIN_COUNT = 5
 #: With fewer training examples than this, `MIN_COUNT` are more than 1 % of them, so that most cues are rarer: then the
 #: significant ones are balanced as well.
 FEW_EXAMPLES = 10_000
+#: Fewer examples than this have no two halves of which one can judge the other.
+FEWEST_TO_HALVE = 4
 #: Ridges that show what softer constraints would buy.
 TRADE_OFF = (1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
@@ -94,8 +97,8 @@ class LexicalWeights:
             examples.
         target: label shares to reach with every feature: all the same, or those of the whole train split.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
-        ridge: above zero, constraints are soft: higher gives more equal weights and less balance; "cv" takes the one
-            whose weights balance held-out examples best.
+        ridge: "cv" takes the ridge whose weights balance held-out examples best, the default unless none does better than
+            equal weights; "exact" or 0 meets all constraints; above zero, constraints are soft: higher gives more equal weights and less balance.
         max_weight: no example weighs more than this many times the mean.
         min_ess: soften constraints until the effective sample size is this share of the examples.
         balance_labels: also bring the labels' shares over all examples to the target; features alone leave the
@@ -127,7 +130,7 @@ class LexicalWeights:
     min_count: int | None = None
     target: Literal["uniform", "overall"] = "uniform"
     solver: Literal["entropy", "softmax"] = "entropy"
-    ridge: float | Literal["cv"] = 0.0
+    ridge: float | Literal["cv", "exact"] | None = None
     max_weight: float | None = None
     min_ess: float | None = None
     balance_labels: bool = False
@@ -145,9 +148,9 @@ class LexicalWeights:
             raise UsageError(f"ngrams must be a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
         if self.min_count is not None and self.min_count < 1:
             raise UsageError(f"min_count must be at least 1, not {self.min_count}.")
-        if isinstance(self.ridge, str) and self.ridge != CROSS_VALIDATED:
-            raise UsageError(f"ridge must be a number or {CROSS_VALIDATED!r}, not {self.ridge!r}.")
-        if not isinstance(self.ridge, str) and not self.ridge >= 0:
+        if isinstance(self.ridge, str) and self.ridge not in (CROSS_VALIDATED, EXACT):
+            raise UsageError(f"ridge must be a number, {CROSS_VALIDATED!r} or {EXACT!r}, not {self.ridge!r}.")
+        if not isinstance(self.ridge, str | None) and not self.ridge >= 0:
             raise UsageError(f"ridge must not be negative, but is {self.ridge:g}.")
         if self.shuffles != 0 and self.shuffles < 2:
             raise UsageError(f"shuffles must be 0 or at least 2, not {self.shuffles}.")
@@ -156,7 +159,7 @@ class LexicalWeights:
         if self.min_ess is not None and not 0 < self.min_ess < 1:
             raise UsageError(f"min_ess must be a share between 0 and 1, not {self.min_ess:g}.")
         if self.solver == "softmax" and (
-            self.ridge or self.max_weight or self.min_ess or self.balance_labels
+            self.ridge not in (None, EXACT, 0) or self.max_weight or self.min_ess or self.balance_labels
         ):
             raise UsageError(
                 "The solver 'softmax' does not support ridge, max_weight, min_ess or balance_labels: use 'entropy'."
@@ -179,6 +182,8 @@ class LexicalWeights:
         """Return the weights of training examples with everything needed to judge them."""
         judged_on, weights = balanced.encoded.instances, balanced.weights_of_encoded
         names = chosen_audits(self.reaudit)
+        solution = balanced.solution
+        same_ridge = replace(self, ridge=solution.ridge) if isinstance(solution, BalancedWeights) else self
         again = (
             reaudit(balanced.encoded, weights, [f.name for f in self.families()], self.regex)
             if "cues" in names
@@ -188,7 +193,7 @@ class LexicalWeights:
             judged_on,
             weights,
             [name for name in names if name != "cues"],
-            remake=lambda shuffled: self.balance(shuffled).weights,
+            remake=lambda shuffled: same_ridge.balance(shuffled).weights,
             shuffles=self.shuffles,
             seed=self.seed,
         )
@@ -212,7 +217,7 @@ class LexicalWeights:
         findings = [*lexical_findings(summary), *others.findings(self.name)]
         # Weights of half of a sample say little about those of all examples.
         measured = self.held_out and (balanced.sample is None or balanced.held_out is not None)
-        if measured and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
+        if measured and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= FEWEST_TO_HALVE:
             ridge = balanced.solution.ridge
             judged = balanced.held_out or self._judged_ridges(balanced.problem, ridge)
             tables["held_out"] = held_out_table(judged)
@@ -236,11 +241,13 @@ class LexicalWeights:
         if sample is not None and len(sample) == train.n_examples:
             sample = None
         judged, ridge = None, 0.0
-        if isinstance(self.ridge, str):
+        if self._cross_validated(problem):
             judged = self._judged_ridges(problem if sample is None else problem.some(sample), None)
             # A ridge is a prior on the multipliers, so its size goes with 1 / rows.
             ridge = judged.best * (1.0 if sample is None else len(sample) / train.n_examples)
-        else:
+            if self.ridge is None and judged.err.min() >= judged.unweighted:
+                judged, ridge = None, 0.0  # no ridge helps other examples: balance these
+        elif isinstance(self.ridge, int | float):
             ridge = float(self.ridge)
         solution = self._solve(problem, ridge, self.min_ess)
         weights = problem.example_weights(solution.weights)
@@ -253,6 +260,12 @@ class LexicalWeights:
         )
         encoded = encoded if sample is None else self.encode(train.sample())
         return Balanced(weights, target, problem, solution, encoded, skipped, judged, sample)
+
+    def _cross_validated(self, problem: BalanceProblem) -> bool:
+        """Return whether the ridge is chosen by held-out examples: by default wherever there are enough to halve."""
+        if self.ridge is None:
+            return self.solver == "entropy" and len(problem.labels) >= FEWEST_TO_HALVE
+        return self.ridge == CROSS_VALIDATED
 
     def _judged_ridges(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
         try:

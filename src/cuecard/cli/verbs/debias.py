@@ -142,10 +142,11 @@ def debias(
         str | None,
         option(
             "--ridge",
-            "R|cv",
+            "R|cv|exact",
             "Ridge penalty: larger values give more equal weights and less balance; cv: choose it by held-out "
-            "balance.",
+            "balance; exact: none.",
             panel=WEIGHTS,
+            default="cv",
         ),
     ] = None,
     max_weight: MaxWeightOption = None,
@@ -216,13 +217,13 @@ def debias(
 
 
 def _ridge(text: str | None) -> float | str | None:
-    """Return a ridge as a number, or "cv" as it is."""
-    if text is None or text == "cv":
+    """Return a ridge as a number, "cv" and "exact" as they are."""
+    if text in (None, "cv", "exact"):
         return text
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"--ridge takes a number or cv, not {text!r}.") from None
+        raise UsageError(f"--ridge takes a number, cv or exact, not {text!r}.") from None
 
 
 def _softer_ridges() -> tuple[float, ...]:
