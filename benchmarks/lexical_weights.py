@@ -65,7 +65,9 @@ def against_the_paper(data: Path, wanted: float) -> dict[str, Any]:
     from cuecard.remedies import LexicalWeights
     from cuecard.stats.entropy_balancing import entropy_balance, softmax_weights
 
-    problem = LexicalWeights(ridge="exact").balance(load(data / "snli" / "train_partial.parquet").train).problem
+    problem = (
+        LexicalWeights(ridge="exact").balance(load(data / "snli" / "train_partial.parquet").train).problem
+    )
     found: dict[str, Any] = {}
 
     def timed(name: str, solve: Callable[[], Any]) -> tuple[float, float]:

@@ -118,8 +118,8 @@ def held_out_finding(summary: Row, *, chosen: bool) -> Finding:
         text += f" The ridge {summary['best_ridge']:g} is chosen by cross-validation on this distance."
     elif summary["best_err"] >= summary["unweighted"]:
         text += (
-            " No ridge balances other examples better than equal weights do, so these weights are about the examples at "
-            "hand; balance fewer features with a higher --min-count."
+            " No ridge balances other examples better than equal weights do, so these weights are about the "
+            "examples at hand; balance fewer features with a higher --min-count."
         )
     elif summary["err"] - summary["best_err"] >= NOTABLE:
         text += (

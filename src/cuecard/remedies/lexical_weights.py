@@ -97,8 +97,9 @@ class LexicalWeights:
             examples.
         target: label shares to reach with every feature: all the same, or those of the whole train split.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
-        ridge: "cv" takes the ridge whose weights balance held-out examples best, the default unless none does better than
-            equal weights; "exact" or 0 meets all constraints; above zero, constraints are soft: higher gives more equal weights and less balance.
+        ridge: "cv" takes the ridge whose weights balance held-out examples best, which is the default unless none does
+            better than equal weights; "exact" or 0 meets all constraints; above zero, constraints are soft: higher gives
+            more equal weights and less balance.
         max_weight: no example weighs more than this many times the mean.
         min_ess: soften constraints until the effective sample size is this share of the examples.
         balance_labels: also bring the labels' shares over all examples to the target; features alone leave the
@@ -217,7 +218,11 @@ class LexicalWeights:
         findings = [*lexical_findings(summary), *others.findings(self.name)]
         # Weights of half of a sample say little about those of all examples.
         measured = self.held_out and (balanced.sample is None or balanced.held_out is not None)
-        if measured and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= FEWEST_TO_HALVE:
+        if (
+            measured
+            and isinstance(balanced.solution, BalancedWeights)
+            and len(balanced.weights) >= FEWEST_TO_HALVE
+        ):
             ridge = balanced.solution.ridge
             judged = balanced.held_out or self._judged_ridges(balanced.problem, ridge)
             tables["held_out"] = held_out_table(judged)
