@@ -98,8 +98,8 @@ class LexicalWeights:
         target: label shares to reach with every feature: all the same, or those of the whole train split.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
         ridge: "cv" takes the ridge whose weights balance held-out examples best, which is the default unless none does
-            better than equal weights; "exact" or 0 meets all constraints; above zero, constraints are soft: higher gives
-            more equal weights and less balance.
+            better than equal weights; "exact" or 0 meets all constraints; above zero, constraints are soft: higher
+            gives more equal weights and less balance.
         max_weight: no example weighs more than this many times the mean.
         min_ess: soften constraints until the effective sample size is this share of the examples.
         balance_labels: also bring the labels' shares over all examples to the target; features alone leave the
