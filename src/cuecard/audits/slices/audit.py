@@ -19,16 +19,20 @@ from cuecard.audits.repetition import with_distinct_texts
 from cuecard.audits.slices.hits import SliceTest
 from cuecard.audits.slices.scoring import SliceScorer, answer_rules
 from cuecard.audits.slices.view import slices_view
+from cuecard.audits.slices.words import word_findings, words_by_slice
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
+from cuecard.data.weights import unequal_weights
 from cuecard.stats import log10_p, log_q_values, state_probability
 from cuecard.stats.arrays import counted
+from cuecard.text import encode
 from cuecard.wording import of_responses, percent, plural, points
 
 NAME = "slices"
 SIGNIFICANT = MeasureKind("significant", "shortcuts on slices that differ from chance", "count", "higher")
 EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} above chance, strongest slice", "points")
-KINDS = (SIGNIFICANT, EXCESS)
+WORDS = MeasureKind("words", "words that predict a label on a slice alone", "count", "higher")
+KINDS = (SIGNIFICANT, EXCESS, WORDS)
 
 
 def slice_measures(summary: Summary) -> list[Measure]:
@@ -46,7 +50,7 @@ def slice_measures(summary: Summary) -> list[Measure]:
         )
         for row in summary["strongest"]
     ]
-    return measures
+    return measures if summary["words"] is None else [*measures, WORDS.of(NAME, summary["words"])]
 
 
 MOST_FINDINGS = 3
@@ -160,6 +164,7 @@ class Slices:
 
     The number of hits is tested two-sidedly against what the same guesses get by luck, and the false discovery rate is
     held over all rules and slices. Guesses are those of partial input; where that did not run, they are made again.
+    Words of the training set that predict a label on one slice and not on the rest are looked for as well.
 
     Args:
         learned: whether the learned partial inputs are scored, too; blind rules alone take little longer than reading
@@ -197,6 +202,8 @@ class Slices:
         if not table.height:
             raise Skip(f"needs a value of an extra column with at least {self.fewest} examples")
         significant = table.filter(pl.col("q_value") <= self.alpha)
+        words = self._words(data)
+        found = words is not None and words.filter(pl.col("q_value") <= self.alpha)["word"].n_unique()
         summary: Summary = {
             "tests": table.height,
             "significant": significant.height,
@@ -204,12 +211,26 @@ class Slices:
             "rules": table["rule"].unique(maintain_order=True).to_list(),
             "alpha": self.alpha,
             "strongest": _strongest(table, self.alpha),
+            "words": None if words is None else int(found),
         }
-        findings = slice_findings(summary, data.task)
+        findings, tables = slice_findings(summary, data.task), {"slices": table}
         smallest = float(np.nanmin(table["q_value"].to_numpy()))
-        return Result(
-            summary, {"slices": table}, findings, None, slice_measures(summary), smallest_q=smallest
-        )
+        if words is not None:
+            tables["slice_words"] = words
+            findings += word_findings(words, data.task, self.alpha)
+            smallest = min(
+                1.0, 2 * min(smallest, float(words["q_value"].to_numpy().min()))
+            )  # of two families of tests
+        return Result(summary, tables, findings, None, slice_measures(summary), smallest_q=smallest)
+
+    def _words(self, data: Instances) -> pl.DataFrame | None:
+        """Return the words that predict a label on some slice alone; unequal weights are not tested."""
+        train = data.train
+        if unequal_weights(train, self.weights) is not None:
+            return None
+        columns = self._columns(Examples(train))
+        table = words_by_slice(encode(train, tokens=self.tokens), columns, fewest=self.fewest)
+        return table if table.height else None
 
     def _battery(self, data: Instances) -> Battery:
         if not self.learned and data.grouped:

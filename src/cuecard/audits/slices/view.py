@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import polars as pl
 
 from cuecard.view import Axis, Column, HeatMap, KeyFigure, Outcome, Table, View, interval_columns
@@ -19,6 +21,18 @@ _COLUMNS = {
     "excess": Column("Above chance", "points", "accuracy − chance, in points"),
     "rest_excess": Column("Elsewhere", "points", "accuracy − chance on the rest of the data", brief=False),
     "q_value": Column("q", "probability", "adjusted over all shortcuts and slices"),
+}
+_WORDS = {
+    "word": Column("Word"),
+    "slice": Column("Slice"),
+    "label": Column("Label"),
+    "n": Column("Instances", "count"),
+    "accuracy": Column("Share", "percent", "share of the label among instances with the word"),
+    **interval_columns(),
+    "chance": Column("Chance", "percent"),
+    "rest_accuracy": Column("Elsewhere", "percent", "the same on the rest of the training set"),
+    "rest_n": Column("Instances elsewhere", "count", brief=False),
+    "q_value": Column("q", "probability", "adjusted over all words, slices and labels"),
 }
 
 
@@ -50,8 +64,21 @@ def slices_view(outcome: Outcome) -> View:
         lead=[lead],
         figures=[KeyFigure("significant", significant, f"of {tests}"), *strongest],
         charts=[_excess_map(table, summary["alpha"])],
-        tables=[Table("Shortcuts by slice", "slices", columns, data=shown, most=MOST_ROWS, searchable=True)],
+        tables=[
+            Table("Shortcuts by slice", "slices", columns, data=shown, most=MOST_ROWS, searchable=True),
+            *_words(outcome.tables, summary["alpha"]),
+        ],
     )
+
+
+def _words(tables: Mapping[str, pl.DataFrame], alpha: float) -> Iterator[Table]:
+    """Yield the table of words that predict a label on a slice alone, where there are any."""
+    if "slice_words" not in tables:
+        return
+    words = tables["slice_words"].filter(pl.col("q_value") <= alpha)
+    if words.height:
+        words = words.with_columns(slice=pl.format("{} = {}", "column", "value"))
+        yield Table("Words by slice", "slice_words", _WORDS, data=words, most=MOST_ROWS, searchable=True)
 
 
 def _excess_map(table: pl.DataFrame, alpha: float) -> HeatMap:
