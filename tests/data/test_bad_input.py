@@ -238,6 +238,8 @@ def test_too_few_choices():
 def test_choices_written_as_one_text():
     frame = pl.DataFrame({"question": ["q"], "options": ["['a', 'b']"], "answer": [0]})
     columns = {"question": "question", "choices": "options", "answer": "answer"}
+    assert load(frame, columns=columns).table["hypothesis"].to_list() == ["a", "b"]
+    frame = frame.with_columns(options=pl.lit("a or b"))
     assert "choices as one text" in refused(frame, columns=columns)
 
 

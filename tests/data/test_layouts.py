@@ -58,7 +58,7 @@ def test_questions_answered_by_yes_or_no(values):
 
 def test_an_answer_in_words_is_no_label():
     rows = [{"question": f"who is {i}?", "passage": "Some text.", "answer": f"person {i}"} for i in range(30)]
-    assert "missing choices" in refused(rows)
+    assert "holds open answers" in refused(rows)
 
 
 def test_reviews_with_stars(tmp_path):

@@ -14,6 +14,7 @@ import polars as pl
 from cuecard.data.ingest import FileChunks, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
+from cuecard.data.layout.label_lists import with_one_label
 from cuecard.data.layout.labels import Threshold
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape_split
@@ -250,6 +251,8 @@ class DatasetSpec:
         options = replace(self.options, preset=preset)
         raws = {split: options.cut(table.flat()) for split, table in tables.items()}
         roles = columns_of(raws, options)
+        if "label" in roles["train"]:
+            raws = with_one_label(raws, {split: columns.one("label") for split, columns in roles.items()})
         if row_column is not None:
             starts = np.cumsum([0, *(raw.frame.height for raw in raws.values())])
             raws = {

@@ -9,8 +9,13 @@ from typing import get_args
 
 from cuecard.data.instances import Task
 from cuecard.data.layout.columns import ColumnsArgument, parse_labels
+from cuecard.data.layout.label_lists import Membership, parse_membership
 from cuecard.data.layout.labels import Threshold, parse_threshold
-from cuecard.data.layout.preferences import ranked_responses, with_plain_prompts
+from cuecard.data.layout.preferences import (
+    ranked_responses,
+    with_gathered_negatives,
+    with_plain_prompts,
+)
 from cuecard.data.presets import Preset
 from cuecard.data.reading.files import OnError
 from cuecard.data.reading.raw import RawTable
@@ -27,7 +32,7 @@ class ReadOptions:
 
     task: Task | None = None
     columns: ColumnsArgument | None = None
-    labels: Mapping[str, str | None] | Threshold | str | None = None
+    labels: Mapping[str, str | None] | Threshold | Membership | str | None = None
     label_file: str | Path | Sequence[str | Path] | None = None
     header: str | None = None
     keep_unlabelled: bool = False
@@ -48,8 +53,9 @@ class ReadOptions:
         if self.on_error not in get_args(OnError):
             raise UsageError(f"on_error is 'stop' or 'skip', not {self.on_error!r}.")
         if isinstance(self.labels, str):
-            object.__setattr__(self, "labels", parse_threshold(self.labels) or parse_labels(self.labels))
-        if isinstance(self.labels, Threshold):
+            cut = parse_threshold(self.labels) or parse_membership(self.labels)
+            object.__setattr__(self, "labels", cut or parse_labels(self.labels))
+        if isinstance(self.labels, Threshold | Membership):
             if self.columns and self.columns.get("label", self.labels.label) != self.labels.label:
                 raise UsageError(
                     f"--labels {self.labels.label} and --columns label=… both define the labels: leave one of them out."
@@ -57,9 +63,9 @@ class ReadOptions:
             object.__setattr__(self, "columns", {**(self.columns or {}), "label": self.labels.label})
 
     @property
-    def threshold(self) -> Threshold | None:
-        """Where a column of numbers is cut into two classes."""
-        return self.labels if isinstance(self.labels, Threshold) else None
+    def threshold(self) -> Threshold | Membership | None:
+        """Where a column of numbers is cut into two classes, or which of several labels is compared with the rest."""
+        return self.labels if isinstance(self.labels, Threshold | Membership) else None
 
     @property
     def label_names(self) -> Mapping[str, str | None] | None:
@@ -70,7 +76,7 @@ class ReadOptions:
         """Return a table with the labels that a threshold makes, and scored responses as chosen and rejected."""
         if self.threshold is not None:
             return self.threshold.applied(raw)
-        raw = with_plain_prompts(raw)
+        raw = with_gathered_negatives(with_plain_prompts(raw))
         return ranked_responses(raw) if self._may_rank else raw
 
     @property

@@ -14,11 +14,13 @@ import polars as pl
 
 from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.labels import MISSING, label_texts
+from cuecard.data.layout.matching import CHOICE_FIELDS, flags_of
+from cuecard.data.layout.option_texts import option_lists, question_and_options, without_letters
 from cuecard.data.layout.texts import is_chat, last_message, text
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
 
-AnswerRule = Literal["key", "letter", "from 0", "from 1", "text"]
+AnswerRule = Literal["key", "letter", "from 0", "from 1", "text", "lettered text"]
 ChoicePlaces = npt.NDArray[np.int64]
 
 _LETTERS = [chr(ord("A") + i) for i in range(26)]
@@ -37,9 +39,12 @@ class Answered:
     choices: pl.Series
     keys: pl.Series | None = None
     numbered_from_1: bool = False
+    #: The row that every answer belongs to, where rows may have several; otherwise every row has one.
+    rows: ChoicePlaces | None = None
 
     def __post_init__(self) -> None:
         missing = self.answers.str.strip_chars().is_in([*MISSING, "-1"]).fill_null(True)
+        missing |= self.choices.list.len().fill_null(0) == 0
         if missing.any():
             answers = pl.select(pl.when(~missing).then(self.answers)).to_series()
             object.__setattr__(self, "answers", answers)
@@ -127,7 +132,7 @@ def _allowed(tables: Sequence[Answered], base: int | None, answered: int) -> lis
     rules += ["letter", "from 0"]
     if answered >= _ENOUGH_ROWS or all(t.numbered_from_1 for t in tables):
         rules.append("from 1")
-    return [*rules, "text"]
+    return [*rules, "text", "lettered text"]
 
 
 def _numbers(table: Answered) -> ChoicePlaces:
@@ -145,7 +150,16 @@ def _from_1(table: Answered) -> ChoicePlaces:
 
 
 def _letter(table: Answered) -> ChoicePlaces:
-    letters = table.answers.str.strip_chars(" ().:").str.to_uppercase()
+    return _letter_places(table.answers.str.strip_chars(" ()[].:*"))
+
+
+def _lettered_text(table: Answered) -> ChoicePlaces:
+    """Return the places of answers that repeat their letter and the option: "(B) a dog"."""
+    return _letter_places(table.answers.str.extract(r"^\s*[\(\[]?([A-Za-z])\s?[\)\].:]"))
+
+
+def _letter_places(letters: pl.Series) -> ChoicePlaces:
+    letters = letters.str.to_uppercase()
     return (
         letters.replace_strict(_LETTERS, list(range(26)), default=-1, return_dtype=pl.Int64)
         .fill_null(-1)
@@ -185,24 +199,30 @@ _RULES: dict[AnswerRule, Callable[[Answered], ChoicePlaces]] = {
     "from 0": _from_0,
     "from 1": _from_1,
     "text": _text,
+    "lettered text": _lettered_text,
 }
 
 
-_TEXT_FIELDS = ("text", "choice", "option", "content")
 _KEY_FIELDS = ("label", "key", "id")
 
 
 def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series | None]:
     """Return each row's choices as a list of texts, and the keys that came with them where they did.
 
-    Accepted: one column of lists, a struct of two lists (`{text: […], label: […]}`), a list of structs, or
-    several columns with one choice each. A null among them is a choice the row does not have; it stays here,
-    because answers count its place. Where one of the columns is the right answer, the file has no order of
-    choices, and they are put in one that their texts decide.
+    Accepted: one column of lists, a struct of two lists (`{text: […], label: […]}`), a list of structs, one text
+    that lists them, the question where it ends with its options, or several columns with one choice each (or a list
+    of right or wrong ones, where one of the columns is the right answer). A null among them is a choice the row does
+    not have; it stays here, because answers count its place. Where one of the columns is the right answer, the file
+    has no order of choices, and they are put in one that their texts decide.
     """
     names = columns.roles["choices"]
     if len(names) > 1:
         nested = [n for n in names if raw.frame[n].dtype.is_nested()]
+        lists_of_texts = all(raw.frame[n].dtype == pl.List(pl.String) for n in nested)
+        if nested and lists_of_texts and columns.roles["answer"][0] in names:
+            each = [pl.col(n) if n in nested else pl.concat_list(n) for n in names]
+            several = raw.frame.select(pl.concat_list(e.fill_null([]) for e in each)).to_series()
+            return _in_any_order(several.list.drop_nulls()), None
         if nested:
             raise InputError(
                 f"Column {nested[0]!r} of {raw.where} holds {_kind(raw.frame[nested[0]].dtype)}, not the text of one "
@@ -212,11 +232,16 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
         lists = pl.select(pl.concat_list(present)).to_series()
         return _in_any_order(lists) if columns.roles["answer"][0] in names else lists, None
     values = raw.frame[names[0]]
+    if names == columns.roles.get("question"):
+        return question_and_options(text(raw, names[0]))[1], None
     if values.dtype == pl.String:
-        raise InputError(
-            f"Column {names[0]!r} of {raw.where} holds the choices as one text: give a column of lists, "
-            "or name one column per choice with --columns choices=A+B+C+D."
-        )
+        values = option_lists(values)
+        unread = values.is_null() & raw.frame[names[0]].is_not_null()
+        if unread.all():
+            raise InputError(
+                f"Column {names[0]!r} of {raw.where} holds the choices as one text in no known form: give lists, or "
+                "texts such as \"['cat', 'dog']\", or name one column per choice with --columns choices=A+B+C+D."
+            )
     if isinstance(values.dtype, pl.Array):
         values = values.arr.to_list()
     texts, keys = _fields(values)
@@ -227,7 +252,8 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
         )
     if keys is not None and (not isinstance(keys.dtype, pl.List) or keys.dtype.inner.is_nested()):
         keys = None
-    return texts.cast(pl.List(pl.String)), keys.cast(pl.List(pl.String)) if keys is not None else None
+    plain = without_letters(texts.cast(pl.List(pl.String)))
+    return plain, keys.cast(pl.List(pl.String)) if keys is not None else None
 
 
 def _kind(dtype: pl.DataType) -> str:
@@ -237,25 +263,24 @@ def _kind(dtype: pl.DataType) -> str:
 
 def _in_any_order(lists: pl.Series) -> pl.Series:
     """Return every list in the order of its texts' hashes, which says nothing about them."""
-    ordered = [sorted(row, key=_digest) for row in lists.to_list()]
+    ordered = [sorted(row, key=digest) for row in lists.to_list()]
     return pl.Series(lists.name, ordered, dtype=pl.List(pl.String))
 
 
-def _digest(text: str | None) -> bytes:
-    return blake2b((text or "").encode(), digest_size=8).digest()
+def digest(value: object) -> bytes:
+    """Return a hash by which texts (or conversations) are put in an order that says nothing about them."""
+    return blake2b(str(value or "").encode(), digest_size=8).digest()
 
 
 def _fields(values: pl.Series) -> tuple[pl.Series | None, pl.Series | None]:
     """Return the lists of texts and of keys inside a column of choices."""
     dtype = values.dtype
     if isinstance(dtype, pl.Struct):
-        names = [field.name for field in dtype.fields]
-        fields = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
+        fields = _named_fields(dtype)
         texts, keys = (values.struct.field(n) if n is not None else None for n in fields)
         return texts, keys
     if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
-        names = [field.name for field in dtype.inner.fields]
-        fields = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
+        fields = _named_fields(dtype.inner)
         texts, keys = (
             values.list.eval(pl.element().struct.field(n)) if n is not None else None for n in fields
         )
@@ -263,20 +288,102 @@ def _fields(values: pl.Series) -> tuple[pl.Series | None, pl.Series | None]:
     return values, None
 
 
+def _named_fields(dtype: pl.Struct) -> list[str | None]:
+    names = [field.name for field in dtype.fields]
+    return [next((n for n in wanted if n in names), None) for wanted in (CHOICE_FIELDS, _KEY_FIELDS)]
+
+
+#: Several letters in one text: "A, C".
+_SEVERAL = r"^\s*\(?[A-Za-z]\)?(?:\s*(?:,|;|/|&|\band\b)\s*\(?[A-Za-z]\)?)+\s*$"
+
+
 def answered(raw: RawTable, columns: Columns) -> Answered:
-    """Return the rows' choices with their answers as text."""
+    """Return the rows' choices with their answers as text; a list of answers is one answer after another."""
     lists, keys = choice_texts(raw, columns)
-    values = raw.frame[columns.one("answer")]
-    if values.dtype.is_nested():
+    names, column = columns.roles["choices"], columns.one("answer")
+    values = raw.frame[column]
+    from_1 = len(names) > 1 and names[0].rstrip().endswith("1")
+    if names == (column,):
+        values = flags_of(values)
+    if isinstance(values.dtype, pl.List) and not values.dtype.inner.is_nested():
+        values = _places_of_flags(values, lists)
+    elif values.dtype.is_nested():
         raise InputError(
-            f"Column {columns.one('answer')!r} of {raw.where} holds {_kind(values.dtype)}, not one answer: "
+            f"Column {column!r} of {raw.where} holds {_kind(values.dtype)}, not one answer: "
             "name another with --columns answer=…"
         )
-    names = columns.roles["choices"]
-    from_1 = len(names) > 1 and names[0].rstrip().endswith("1")
-    table = Answered(label_texts(values).cast(pl.String), lists, keys, from_1)
+    else:
+        values = _several_answers(label_texts(values), lists)
+    table = (
+        Answered(values, lists, keys, from_1) if values.dtype == pl.String else _exploded(values, lists, keys)
+    )
     # The user says where counting starts: the number before or after the choices then stands for none of them.
     return table.without_beyond(columns.answer_base) if "answer" in columns.explicit else table
+
+
+def _several_answers(values: pl.Series, lists: pl.Series) -> pl.Series:
+    """Return texts such as "A, C" or "['A', 'C']" as lists where there are any, unless an option reads so."""
+    values = values.cast(pl.String)
+    is_list = values.str.contains(r"^\s*\[\s*['\"\d]").fill_null(False)
+    several = (values.str.contains(_SEVERAL) & ~lists.list.contains(values)).fill_null(False)
+    if not (is_list | several).any():
+        return values
+    parsed = option_lists(pl.select(pl.when(is_list).then(values)).to_series())
+    letters = values.str.extract_all(r"\b[A-Za-z]\b")
+    return pl.select(
+        pl.when(is_list).then(parsed).when(several).then(letters).otherwise(pl.concat_list(values))
+    ).to_series()
+
+
+def _places_of_flags(values: pl.Series, lists: pl.Series) -> pl.Series:
+    """Return lists of a 0 or 1 per choice as the places of the 1s; other lists as they are, as texts."""
+    inner = values.dtype.inner if isinstance(values.dtype, pl.List) else None
+    assert inner is not None
+    same = (values.list.len() == lists.list.len()).fill_null(True).all()
+    if (inner == pl.Boolean or inner.is_numeric()) and same:
+        flags = values.cast(pl.List(pl.Float64))
+        if flags.explode().drop_nulls().is_in([0.0, 1.0]).all():
+            places = pl.arg_where(pl.element() == 1)
+            return flags.list.eval(places).cast(pl.List(pl.String))
+    return values.cast(pl.List(pl.String))
+
+
+def _exploded(answers: pl.Series, lists: pl.Series, keys: pl.Series | None) -> Answered:
+    rows = pl.DataFrame({"answers": answers}).with_row_index("row").explode("answers")
+    at = rows["row"]
+    return Answered(
+        rows["answers"], lists.gather(at), keys.gather(at) if keys is not None else None, rows=at.to_numpy()
+    )
+
+
+def one_right(table: Answered, positions: ChoicePlaces) -> tuple[pl.Series, ChoicePlaces, pl.Series, bool]:
+    """Return every row's choices, the place of the right one (-1 for none), which rows give an answer, and a mark.
+
+    Where a row has several right choices, one of them, drawn by a hash of its text, stays beside the wrong ones; the
+    mark says whether there is such a row.
+    """
+    given = table.answers.is_not_null()
+    if table.rows is None:
+        return table.present, positions, given, False
+    starts = np.flatnonzero(np.diff(table.rows, prepend=-1))
+    places = np.maximum.reduceat(positions, starts) if len(starts) else positions
+    given = pl.Series(np.logical_or.reduceat(given.to_numpy(), starts)) if len(starts) else given
+    present = table.present.gather(starts)
+    frame = pl.DataFrame({"row": table.rows, "at": positions}).filter(pl.col("at") >= 0).unique()
+    several = frame.group_by("row").agg(pl.col("at").sort()).filter(pl.col("at").list.len() > 1).sort("row")
+    if not several.height:
+        return present, places, given, False
+    rows = several["row"].to_numpy()
+    lists = present.gather(rows).to_list()
+    for row, right, texts in zip(rows.tolist(), several["at"].to_list(), lists, strict=True):
+        drawn = min(right, key=lambda at: digest(texts[at]))
+        places[row] = sum(at < drawn and at not in right for at in range(len(texts)))
+        texts[:] = [text for at, text in enumerate(texts) if at == drawn or at not in right]
+    new = pl.DataFrame({"row": rows, "new": pl.Series(lists, dtype=present.dtype)})
+    joined = pl.DataFrame({"row": np.arange(len(present)), "old": present}).join(
+        new, on="row", how="left", maintain_order="left"
+    )
+    return joined.select(pl.coalesce("new", "old")).to_series(), places, given, True
 
 
 def message_text(raw: RawTable, column: str) -> pl.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeAlias, cast
@@ -11,16 +11,20 @@ from typing import TypeAlias, cast
 import polars as pl
 
 from cuecard.data.instances import TASKS, Task
+from cuecard.data.layout.label_lists import parse_membership
 from cuecard.data.layout.labels import parse_threshold
 from cuecard.data.layout.matching import (
+    SAMPLE,
     by_normal_name,
     fill,
     find,
     first_present,
+    flagged_columns,
     flat,
     guessed_roles,
     looks_headless,
     name_line,
+    open_answers,
     preview,
     texts_and_labels,
 )
@@ -68,6 +72,8 @@ def unrecognised(
     beside = labels_beside() if labels_beside is not None and lacking in (["label"], ["answer"]) else None
     if beside is not None:
         option = f"--label-file {shlex.quote(beside)}"
+    elif lacking == ["label"] and (threshold := _threshold(frame, by_name)) is not None:
+        option = f"--labels {shlex.quote(threshold)}"
     else:
         option = f"--columns {_typed({**by_name, **_filled(frame, by_name, lacking)})}"
     roles = ", ".join(f"{role} ({' + '.join(names)})" for role, names in by_name.items())
@@ -105,6 +111,18 @@ def _guess(frame: pl.DataFrame) -> dict[Role, tuple[str, ...]]:
     if len(texts) == 1:
         return {"text": (texts[0],), "label": (labels[-1],)}
     return {"premise": (texts[0],), "hypothesis": (texts[1],), "label": (labels[-1],)}
+
+
+def _threshold(frame: pl.DataFrame, by_name: Roles) -> str | None:
+    """Return where a column of scores could be cut into two classes; None if there is no such column."""
+    taken = {column for names in by_name.values() for column in names}
+    for name, values in zip(frame.columns, frame.head(SAMPLE), strict=True):
+        numbers = values.cast(pl.Float64, strict=False) if not values.dtype.is_nested() else values
+        if name in taken or numbers.dtype != pl.Float64 or numbers.null_count() > values.null_count():
+            continue
+        if isinstance(median := numbers.median(), float) and (numbers != numbers.floor()).any():
+            return f"{name}>{median:.3g}"
+    return None
 
 
 def _filled(frame: pl.DataFrame, by_name: Roles, lacking: list[str]) -> dict[Role, tuple[str, ...]]:
@@ -145,6 +163,8 @@ class Columns:
     answer_base: int | None = None
     #: Where prompts are not a column of their own: what ends the beginning that both answers share.
     prompt_ends_with: str | None = None
+    #: What was decided between several readings.
+    notes: tuple[str, ...] = ()
     used: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -179,9 +199,9 @@ def parse_columns(text: str) -> dict[str, str]:
 def parse_labels(text: str) -> dict[str, str]:
     """Return value → name from what was typed, such as `0=entailment,1=neutral`; `x=` means x is no label.
 
-    A condition such as `relatedness_score>3.6` makes classes of a column of numbers and names no value.
+    A condition such as `relatedness_score>3.6` or `labels has joy` makes two classes and names no value.
     """
-    if parse_threshold(text) is not None:
+    if parse_threshold(text) is not None or parse_membership(text) is not None:
         return {}
     return _parse_pairs(text, option="--labels", example="0=entailment,1=neutral")
 
@@ -241,7 +261,11 @@ def recognise(
             if preset is not None:
                 base = preset.answer_base if base is None else base
                 return Columns(candidate, roles, explicit, base, preset.prompt_ends_with)
-            return Columns(candidate, roles, explicit, base, None)
+            return Columns(
+                candidate, roles, explicit, base, None, tuple(_other_options(roles, explicit, values))
+            )
+    if task is None and (answers := open_answers(names, values)):
+        raise InputError(_OPEN.format(where, *answers))
     raise unrecognised(
         values,
         where,
@@ -250,6 +274,26 @@ def recognise(
         can_lack_header=raw.untyped,
         labels_beside=labels_beside,
     )
+
+
+_OPEN = (
+    "{0} holds open answers: {1!r} is the question, {2!r} its answer, and there are no options. No task audits open "
+    "answers; if a column lists options, type --columns question={1},choices=…,answer={2}. To search a corpus for the "
+    "texts, type cuecard overlap."
+)
+
+
+def _other_options(
+    roles: Mapping[Role, tuple[str, ...]], explicit: frozenset[Role], frame: pl.DataFrame
+) -> Iterator[str]:
+    """Yield a note where another column holds options that are marked as right or wrong."""
+    flagged = flagged_columns(frame)
+    if roles.get("answer") == roles.get("choices", ()) and "choices" not in explicit:
+        for other in flagged[1:]:
+            yield (
+                f"The options are read from {flagged[0]!r}; to read {other!r}, type "
+                f"--columns choices={other},answer={other}."
+            )
 
 
 def _said(

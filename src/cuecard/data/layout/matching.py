@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import polars as pl
 
 from cuecard.data.instances import Task
+from cuecard.data.layout.option_texts import inside_question, share_read, split_options
 from cuecard.data.layout.roles import (
     CONTEXT_SERIES,
     LABEL_NAMES,
@@ -15,6 +17,8 @@ from cuecard.data.layout.roles import (
     ONE_HOT_WINNERS,
     PAIR_NAMES,
     PROMPT_SERIES,
+    RESPONSE_LABELS,
+    RESPONSE_PAIRS,
     TASK_ROLES,
     WEAK_LABEL_NAMES,
     Role,
@@ -24,6 +28,7 @@ from cuecard.data.layout.roles import (
     right_and_wrong,
 )
 from cuecard.data.layout.texts import is_text_list
+from cuecard.errors import InputError
 
 #: Rows that are looked at.
 SAMPLE = 2000
@@ -139,10 +144,13 @@ def fill(
     roles = {r: said[r] for r in (*TASK_ROLES[task], "id") if r in said}
     if task == "pair" and not {"premise", "hypothesis"} <= set(roles):
         _fill_pair(roles, names, frame)
-    if task == "choice" and "choices" not in roles:
-        if "premise" in names and "hypothesis" in names:
-            return roles  # a pair, whatever else the table has
-        _fill_choices(roles, names, frame)
+    if task == "choice":
+        if "choices" not in roles and any({*both} <= set(names) for both in _NOT_CHOICES):
+            return roles  # a pair or a preference, whatever else the table has
+        if "choices" not in roles:
+            _fill_choices(roles, names, frame)
+        if "answer" not in roles and roles.get("choices", ()) in [(name,) for name in flagged_columns(frame)]:
+            roles["answer"] = roles["choices"]
     if task == "preference" and not {"chosen", "rejected"} & set(roles):
         _fill_responses(roles, names, frame)
     for role in TASK_ROLES[task]:
@@ -153,11 +161,16 @@ def fill(
         ):
             continue
         hit = find(role, names, frame, taken=flat(roles.values()))
-        if hit:
+        if hit and (role != "label" or _labels_pair(roles, hit[0])):
             roles[role] = hit
+    if task == "choice" and "choices" not in roles and "question" in roles and "answer" in roles:
+        question = roles["question"]
+        if len(question) == 1 and share_read(frame[question[0]], inside_question) >= READ_SHARE:
+            roles["choices"] = question
     return {role: roles[role] for role in (*TASK_ROLES[task], "id") if role in roles}
 
 
+_NOT_CHOICES = (("premise", "hypothesis"), ("chosen", "rejected"))
 _NOT_BESIDE_RESPONSES = ("chosen", "rejected")
 
 
@@ -181,7 +194,7 @@ def guessed_roles(
 
 def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], frame: pl.DataFrame) -> None:
     """Add premise and hypothesis where columns match, keeping whichever the user named."""
-    for first, second in PAIR_NAMES:
+    for first, second in (*PAIR_NAMES, *RESPONSE_PAIRS):
         premise, hypothesis = first_present([first], names), first_present([second], names)
         if not premise or not hypothesis or not all(_is_text(frame.schema[c]) for c in premise + hypothesis):
             continue
@@ -191,10 +204,23 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], fra
         return
 
 
+def _labels_pair(roles: Mapping[Role, tuple[str, ...]], label: str) -> bool:
+    """Return whether a column can label a pair: beside a prompt and a response, only one that is called so."""
+    pair = tuple(normal_name(c) for role in ("premise", "hypothesis") for c in roles.get(role, ()))
+    return pair not in RESPONSE_PAIRS or normal_name(label) in RESPONSE_LABELS
+
+
 def _fill_choices(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], frame: pl.DataFrame) -> None:
+    flagged = flagged_columns(frame)
+    if flagged and "answer" not in roles:
+        roles["choices"] = roles["answer"] = (flagged[0],)
+        return
     for name in NAMES["choices"]:
-        if name in names and isinstance(frame.schema[names[name]], pl.List | pl.Array | pl.Struct):
-            roles["choices"] = (names[name],)
+        column = names.get(name)
+        if column is None or column in flat(roles.values()):
+            continue
+        if _holds_options(frame.schema[column]) or share_read(frame[column], split_options) >= READ_SHARE:
+            roles["choices"] = (column,)
             return
     both = right_and_wrong(names)
     if both and all(_is_text(frame.schema[c]) for c in both) and "answer" not in roles:
@@ -220,6 +246,65 @@ def _fill_responses(
             roles["winner"] = tuple(present)
 
 
+#: Share of the first rows whose texts must be options.
+READ_SHARE = 0.8
+#: Fields of objects that hold the text of an option, and those that say by 0 and 1 which options are right.
+CHOICE_FIELDS = ("text", "choices", "choice", "option", "options", "passage_text", "content", "answer")
+_FLAG_FIELDS = ("labels", "label", "is_selected", "is_correct", "correct", "gold", "right", "selected")
+
+
+def _holds_options(dtype: pl.DataType) -> bool:
+    """Return whether a column holds lists of options; the answers of SQuAD have the places where they start."""
+    if isinstance(dtype, pl.Struct):
+        return "answer_start" not in {field.name for field in dtype.fields}
+    return isinstance(dtype, pl.List | pl.Array)
+
+
+def _flag_field(dtype: pl.DataType) -> str | None:
+    """Return the field that says of every option whether it is right."""
+    lists = isinstance(dtype, pl.Struct)
+    inner = dtype if isinstance(dtype, pl.Struct) else dtype.inner if isinstance(dtype, pl.List) else None
+    if not isinstance(inner, pl.Struct):
+        return None
+    kinds = {
+        f.name: (f.dtype.inner if isinstance(f.dtype, pl.List) else None) if lists else f.dtype
+        for f in inner.fields
+    }
+    texts = [name for name in CHOICE_FIELDS if kinds.get(name) == pl.String]
+    flags = [
+        n
+        for n in _FLAG_FIELDS
+        if (kind := kinds.get(n)) is not None and (kind.is_integer() or kind == pl.Boolean)
+    ]
+    return flags[0] if texts and flags else None
+
+
+def flags_of(values: pl.Series) -> pl.Series:
+    """Return a list of 0 and 1 for the options of every row, from the objects that hold both."""
+    field = _flag_field(values.dtype)
+    if field is None:
+        raise InputError(
+            f"Column {values.name!r} holds no right answers beside its options: name their column with "
+            "--columns answer=…"
+        )
+    if isinstance(values.dtype, pl.Struct):
+        flags = values.struct.field(field)
+    else:
+        flags = values.list.eval(pl.element().struct.field(field))
+    return flags.cast(pl.List(pl.Int64))
+
+
+def flagged_columns(frame: pl.DataFrame) -> list[str]:
+    """Return the columns of options that are marked as right or wrong, those with one right option each first."""
+    single: dict[str, bool] = {}
+    for name, dtype in frame.schema.items():
+        if _flag_field(dtype) is not None:
+            flags = flags_of(frame[name].head(SAMPLE))
+            if flags.explode().drop_nulls().is_in([0, 1]).all():
+                single[name] = bool((flags.list.sum() == 1).all())
+    return sorted(single, key=lambda name: not single[name])
+
+
 def find(
     role: Role, names: Mapping[str, str], frame: pl.DataFrame, *, taken: frozenset[str]
 ) -> tuple[str, ...]:
@@ -229,8 +314,8 @@ def find(
             if all(name in names and names[name] not in taken for name in parts):
                 return tuple(names[name] for name in parts)
     fits = {
-        "label": _is_label,
-        "answer": _is_label,
+        "label": _is_label_or_list,
+        "answer": _is_label_or_list,
         "winner": _is_label,
         "id": _is_id,
         "chosen": _is_message,
@@ -255,6 +340,29 @@ def find(
     return ()
 
 
+_QUESTIONS = ("question", "problem", "prompt", "query", "instruction", "input", "messages")
+_ANSWERS = (
+    "answer",
+    "answers",
+    "solution",
+    "ground_truth",
+    "response",
+    "completion",
+    "output",
+    "target",
+    "value",
+)
+
+
+def open_answers(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[str, str] | None:
+    """Return the columns of a question and of its answer in words; None where there are none."""
+    question = next((names[q] for q in _QUESTIONS if q in names and _is_text(frame.schema[names[q]])), None)
+    answer = next((names[a] for a in _ANSWERS if a in names and names[a] != question), None)
+    if question is None or answer is None or few_values(frame[answer]):
+        return None
+    return question, answer
+
+
 def flat(groups: Iterable[tuple[str, ...]]) -> frozenset[str]:
     """Return the columns of all groups."""
     return frozenset(column for group in groups for column in group)
@@ -268,6 +376,11 @@ def _is_text(dtype: pl.DataType) -> bool:
 def _is_label(dtype: pl.DataType) -> bool:
     plain = _is_text(dtype) and not isinstance(dtype, pl.List | pl.Array)
     return plain or dtype.is_numeric() or dtype == pl.Boolean
+
+
+def _is_label_or_list(dtype: pl.DataType) -> bool:
+    """Return whether a column can hold labels or answers, or lists of several."""
+    return _is_label(cast("pl.DataType", dtype.inner) if isinstance(dtype, pl.List) else dtype)
 
 
 def _is_id(dtype: pl.DataType) -> bool:

@@ -102,7 +102,18 @@ def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[st
     texts = label_texts(values).str.strip_chars()
     missing = texts.is_in([*MISSING, "-1", "nan", "NaN"]).fill_null(True).to_numpy()
     if rule == "name":
-        plain = texts.str.to_lowercase().str.replace_all(r"[\s-]+", "_").fill_null("")
+        plain = (
+            texts.str.to_lowercase().str.strip_chars("[]() .").str.replace_all(r"[\s-]+", "_").fill_null("")
+        )
+        # Verdicts such as A>B, B>>A and A=B: what stands at the open end won.
+        ends = plain.str.replace(r"^(\w+)_?(?:>+_?\w+|<+_?(\w+))$", "${1}|${2}").str.split("|")
+        plain = pl.select(
+            pl.when(plain.str.contains(r"^\w+?_?[=≈]+_?\w+$") | (plain == "c"))
+            .then(pl.lit("tie"))
+            .when(plain.str.contains(r"^\w+_?<+_?\w+$"))
+            .then(ends.list.last())
+            .otherwise(ends.list.first())
+        ).to_series()
         first, second = (
             [*names, own.lower()] for names, own in zip((_FIRST, _SECOND), responses, strict=True)
         )
@@ -197,6 +208,17 @@ def with_plain_prompts(raw: RawTable) -> RawTable:
         if text is not None:
             raw = replace(raw, frame=raw.frame.with_columns(pl.col(column).struct.field(text).alias(column)))
     return raw
+
+
+def with_gathered_negatives(raw: RawTable) -> RawTable:
+    """Return the table with the columns `negative_1`, `negative_2` … of triplets as one column of lists."""
+    names = by_normal_name(raw.frame.columns)
+    columns = series(names, "negative") or series(names, "rejected")
+    texts = all(raw.frame.schema[c] == pl.String for c in columns)
+    if not columns or not texts or not {"positive", "chosen"} & set(names) or "negatives" in names:
+        return raw
+    lists = pl.concat_list(columns).list.drop_nulls().alias("negatives")
+    return replace(raw, frame=raw.frame.with_columns(lists).drop(columns))
 
 
 def ranked_responses(raw: RawTable) -> RawTable:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import polars as pl
 
 from cuecard.data.instances import COLUMNS
-from cuecard.data.layout.answers import message_text
+from cuecard.data.layout.answers import digest, message_text
 from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.preferences import UNKNOWN, one_hot_positions, winner_positions
 from cuecard.data.layout.roles import normal_name
@@ -38,18 +39,23 @@ def preference_parts(raw: RawTable, scheme: Scheme) -> Parts:
     """Return prompts and responses of every row, the preferred response first."""
     columns = scheme.columns
     names = columns.response_columns
+    notes: tuple[str, ...] = ()
     if scheme.winner is None:
-        raw = _one_chosen(raw, names)
+        raw, notes = _one_chosen(raw, names)
     if scheme.winner is None and has_several(raw.frame.schema, names):
         prompt, responses = _several_rejected(raw, columns, names)
         return Parts(
-            prompt, responses, np.zeros(len(prompt), np.int64), beside=_beside(raw, columns, responses)
+            prompt,
+            responses,
+            np.zeros(len(prompt), np.int64),
+            beside=_beside(raw, columns, responses),
+            notes=notes,
         )
     prompt, first, second = _prompt_and_responses(raw, columns, names)
     both = _side_by_side(first, second)
     beside = _beside(raw, columns, both)
     if scheme.winner is None:
-        return Parts(prompt, both, np.zeros(len(first), dtype=np.int64), beside=beside)
+        return Parts(prompt, both, np.zeros(len(first), dtype=np.int64), beside=beside, notes=notes)
     flags = [raw.frame[name] for name in columns.roles["winner"]]
     won = one_hot_positions(flags) if len(flags) > 1 else winner_positions(flags[0], scheme.winner, names)
     problems = []
@@ -77,15 +83,40 @@ def preference_parts(raw: RawTable, scheme: Scheme) -> Parts:
     return Parts(prompt, swapped(both), np.where(won < 0, won, 0), tuple(problems), beside)
 
 
-def _one_chosen(raw: RawTable, names: Sequence[str]) -> RawTable:
-    """Return the table with one chosen response per row where lists of one stand beside lists of rejected ones."""
-    chosen, rejected = (raw.frame[name] for name in names)
-    if chosen.dtype != rejected.dtype or not isinstance(chosen.dtype, pl.List):
-        return raw
-    one = chosen.list.first()
-    if (one.dtype != pl.String and not is_chat(one.dtype)) or not (chosen.list.len() == 1).all():
-        return raw
-    return replace(raw, frame=raw.frame.with_columns(one))
+def _one_chosen(raw: RawTable, names: Sequence[str]) -> tuple[RawTable, tuple[str, ...]]:
+    """Return the table with one chosen response per row, and a note where one of several was drawn."""
+    frame = raw.frame.with_columns(_passage_texts(raw.frame[name]) for name in names)
+    chosen = frame[names[0]]
+    inner = cast("pl.DataType", chosen.dtype.inner) if isinstance(chosen.dtype, pl.List) else None
+    if inner is None or (inner != pl.String and not is_chat(inner)):
+        return replace(raw, frame=frame), ()
+    none = chosen.list.drop_nulls().list.len().fill_null(0) == 0
+    if none.any():
+        raise _no_response(raw, names[0], none, "chosen")
+    if (chosen.list.len() == 1).all():
+        return replace(raw, frame=frame.with_columns(chosen.list.first())), ()
+    drawn = pl.Series(names[0], [min(row, key=digest) for row in chosen.to_list()], dtype=inner)
+    note = (
+        f"Some rows have several chosen responses in column {names[0]!r}: one of them, drawn by a hash of its text, "
+        "is compared with all rejected ones, so that every prompt counts once."
+    )
+    return replace(raw, frame=frame.with_columns(drawn)), (note,)
+
+
+def _passage_texts(values: pl.Series) -> pl.Series:
+    """Return lists of passages, objects with a text and a title or an id, as lists of their texts."""
+    inner = values.dtype.inner if isinstance(values.dtype, pl.List) else None
+    fields = {f.name for f in inner.fields} if isinstance(inner, pl.Struct) else set()
+    if "text" not in fields or not fields & {"docid", "title", "_id", "id"}:
+        return values
+    return values.list.eval(pl.element().struct.field("text").cast(pl.String))
+
+
+def _no_response(raw: RawTable, column: str, none: pl.Series, kind: str) -> InputError:
+    return InputError(
+        f"R{raw.place(int(none.arg_max() or 0))[1:]} has no response in column {column!r}: "
+        f"a preference needs at least one {kind} response."
+    )
 
 
 def _side_by_side(first: pl.Series, second: pl.Series) -> pl.Series:
@@ -122,10 +153,7 @@ def _several_rejected(raw: RawTable, columns: Columns, names: Sequence[str]) -> 
     )
     none = rest["text"].is_null()
     if none.any():
-        raise InputError(
-            f"R{raw.place(int(none.arg_max() or 0))[1:]} has no response in column {names[1]!r}: "
-            "a preference needs at least one rejected response."
-        )
+        raise _no_response(raw, names[1], none, "rejected")
     return prompt, rest.select(pl.concat_list("first", "text")).to_series()
 
 

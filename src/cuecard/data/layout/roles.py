@@ -76,6 +76,17 @@ PAIR_NAMES: tuple[tuple[str, str], ...] = (
     ("paragraph", "question"),
 )
 
+#: A prompt and one response to it, which are a pair only beside a label of `RESPONSE_LABELS`: of KTO, of WikiQA.
+RESPONSE_PAIRS: tuple[tuple[str, str], ...] = tuple(
+    (first, second)
+    for first in ("prompt", "question", "query", "instruction", "input")
+    for second in ("completion", "response", "answer", "output", "generation")
+)
+RESPONSE_LABELS = (
+    *("label", "labels", "gold_label", "is_correct", "correct", "correctness", "relevance", "is_relevant"),
+    *("is_safe", "safe", "desirable", "helpful", "thumbs_up"),
+)
+
 LABEL_NAMES = (
     "gold_label",
     "label",
@@ -156,8 +167,16 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "sentence",
         "ask_for",
         "input",
+        "problem",
+        "user_question_or_message",
+        "prompt",
+        "instruction",
+        "messages",
     ),
-    "choices": ("choices", "choice", "options", "endings", "answers", "candidates", "alternatives"),
+    "choices": (
+        *("choices", "choice", "options", "all_options", "answer_choices", "answer_options", "endings"),
+        *("candidates", "alternatives", "entities", "answers"),
+    ),
     "answer": (
         "answer",
         "answer_key",
@@ -174,13 +193,20 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "answerrightending",
         "correctlabelw0orw1",
         "label_idx",
+        *("correct_option", "correct_choice", "cop", "ground_truth", "answers", "correct_answers"),
     ),
     "prompt": (
-        *("prompt", "instruction", "question", "question_full_text", "query", "input", "context"),
-        *("history", "post"),
+        *("prompt", "instruction", "question", "question_full_text", "query", "anchor", "input", "context"),
+        *("history", "post", "messages", "conversations", "conversation"),
     ),
-    "chosen": ("chosen", "preferred", "response_chosen", "chosen_response", "winner"),
-    "rejected": ("rejected", "dispreferred", "response_rejected", "rejected_response", "loser"),
+    "chosen": (
+        *("chosen", "preferred", "response_chosen", "chosen_response", "chosen_value", "chosen_content"),
+        *("winner", "positive", "positives", "pos", "positive_passages"),
+    ),
+    "rejected": (
+        *("rejected", "dispreferred", "response_rejected", "rejected_response", "rejected_value"),
+        *("rejected_content", "loser", "negative", "negatives", "neg", "negative_passages"),
+    ),
     "responses": (),
     "winner": (
         "winner",
@@ -266,8 +292,9 @@ RESPONSE_STEMS = (
 ONE_HOT_WINNERS = (("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie"))
 
 #: The right answer and wrong ones in columns of their own, so that their order means nothing.
-RIGHT_NAMES = ("answer", "correct_answer", "right_answer", "best_answer", "correct")
+RIGHT_NAMES = ("answer", "correct_answer", "right_answer", "best_answer", "correct", "correct_answers")
 WRONG_STEMS = (
+    *("incorrect_answers", "wrong_answers", "distractors"),
     "wrong_answer",
     "incorrect_answer",
     "distractor",
@@ -282,6 +309,7 @@ CHOICE_STEMS = (
     "choice",
     "option",
     "opt",
+    "op",
     "ending",
     "alternative",
     "warrant",

@@ -86,7 +86,10 @@ def learn(
         rule, notes = _answer_rule(raws, columns)
         labels = LabelScheme(CHOICE_LABELS, {}, notes)
     else:
-        labels = _labels(raws["train"], first, options, seen_labels(raws, columns))
+        seen = seen_labels(raws, columns)
+        if options.labels is None:
+            _check_classes(raws["train"], first, seen, sum(raw.frame.height for raw in raws.values()))
+        labels = _labels(raws["train"], first, options, seen)
     return {
         s: Scheme(c, labels, rule, winner, options.keep_unlabelled, options.on_error)
         for s, c in columns.items()
@@ -153,6 +156,22 @@ def _winner_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -
     return winner_rule(values, first.roles["responses"], first.answer_base, raws["train"].where)
 
 
+#: Values with letters, of which more than this many occur in fewer than `ROWS_PER_CLASS` rows each, are no classes.
+FEW_CLASSES, ROWS_PER_CLASS = 20, 2
+
+
+def _check_classes(train: RawTable, columns: Columns, seen: set[str | None], rows: int) -> None:
+    """Raise if a column of labels holds answers in words: nearly every row has its own."""
+    if len(seen) <= max(FEW_CLASSES, rows // ROWS_PER_CLASS):
+        return
+    if any(c.isalpha() for value in seen for c in value or ""):
+        column = columns.one("label")
+        raise InputError(
+            f"Column {column!r} of {train.where} holds {len(seen):,} different values in {rows:,} rows: these are "
+            "answers, not classes, and no task audits open answers. Name a column of labels with --columns label=…"
+        )
+
+
 def _labels(
     train: RawTable, columns: Columns, options: ReadOptions, values: Iterable[str | None]
 ) -> LabelScheme:
@@ -160,7 +179,7 @@ def _labels(
     column = columns.one("label")
     mapping = options.label_names
     if options.threshold is not None:
-        mapping = {name: name for name in options.threshold.names}
+        mapping = {name: name for name in options.threshold.names} or None
     if mapping is None and column in train.class_names:
         mapping = {str(i): name for i, name in enumerate(train.class_names[column])}
     if options.labels is None and options.preset and options.preset.labels:

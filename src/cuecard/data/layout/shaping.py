@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import polars as pl
 
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS
-from cuecard.data.layout.answers import AnswerRule, answered
+from cuecard.data.layout.answers import AnswerRule, answered, one_right
 from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.identity import Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
+from cuecard.data.layout.option_texts import question_and_options
 from cuecard.data.layout.preferences import SINGLE, TIE
 from cuecard.data.layout.responses import preference_parts
 from cuecard.data.layout.roles import Role
@@ -24,7 +26,8 @@ from cuecard.errors import InputError
 from cuecard.wording import listed, plural
 
 #: Reasons for leaving a row out that are no fault of the row.
-NO_FAULT = ("missing label", "missing answer", "missing winner", "tie", SINGLE)
+NO_OPTIONS = "no options"
+NO_FAULT = ("missing label", "missing answer", "missing winner", "tie", SINGLE, NO_OPTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ def shape(
         usable, dropped = _usable(raw, problems, scheme.on_error)
         rest = raw.keep(usable, dropped)
         return shape(rest, split, scheme, ids=ids.filter(usable) if known else None, types=types)
-    notes = _reading_notes(raw, columns)
+    notes = (*columns.notes, *parts.notes, *_reading_notes(raw, columns))
     if ids.group:
         notes += (group_note(columns.one("id")),)
     extras = _extras(raw, columns, keep_id=ids.group, types=types)
@@ -175,19 +178,30 @@ def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
 def _choice(raw: RawTable, scheme: Scheme) -> Parts:
     columns = scheme.columns
     table = answered(raw, columns)
-    premise = joined_texts([_role(raw, columns, role) for role in ("context", "question") if role in columns])
+    texts = [_role(raw, columns, role) for role in ("context", "question") if role in columns]
+    if columns.roles["choices"] == columns.roles.get("question"):
+        texts[-1] = question_and_options(texts[-1])[0]
+    premise = joined_texts(texts)
     assert scheme.rule is not None
-    right = table.positions(scheme.rule)
+    choices, right, given, drawn = one_right(table, table.positions(scheme.rule))
+    counts = choices.list.len().fill_null(0).cast(pl.Int64)
     problems = []
-    few = pl.Series(table.counts < 2)
+    few = counts == 1
     if few.any():
         problems.append(Problem("fewer than two choices", "has fewer than two choices", few))
-    lost = pl.Series(right < 0) & table.answers.is_not_null()
+    lost = pl.Series(right < 0) & given
     if lost.any():
-        problems.append(
-            _lost_answer(raw, columns, scheme.rule, lost, int(table.counts[int(lost.arg_max() or 0)]))
-        )
-    return Parts(premise, table.present, right, tuple(problems))
+        problems.append(_lost_answer(raw, columns, scheme.rule, lost, int(counts[int(lost.arg_max() or 0)])))
+    right = np.where((counts == 0).to_numpy(), NO_CHOICE, right)
+    return Parts(premise, choices, right, tuple(problems), notes=(_SEVERAL_RIGHT,) if drawn else ())
+
+
+#: In place of the right choice of a row that has no choices.
+NO_CHOICE = -4
+_SEVERAL_RIGHT = (
+    "Some questions have several right answers: one of them, drawn by a hash of its text, stands beside the wrong "
+    "ones, so that every question counts once and chance is one in the choices that are left."
+)
 
 
 def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Series, choices: int) -> Problem:
@@ -256,13 +270,15 @@ def _grouped(base: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.DataF
 def _labelled(table: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the rows that have a label, or all with a class for those that have none, and how many went."""
     missing = table["label"].null_count()
-    if not missing:
+    bare = int((parts.right == NO_CHOICE).sum()) if parts.right is not None else 0
+    if not missing and not bare:
         return table, {}
     if scheme.keep_unlabelled:
         return table.with_columns(pl.col("label").fill_null(UNLABELLED)), {}
     kept = table.filter(pl.col("label").is_not_null())
     if scheme.columns.task == "choice" and parts.right is not None:
-        return kept, {"missing answer": int((parts.right < 0).sum())}
+        lost = int((parts.right < 0).sum()) - bare
+        return kept, {k: v for k, v in ((NO_OPTIONS, bare), ("missing answer", lost)) if v}
     if scheme.columns.task == "preference" and parts.right is not None:
         ties = int((parts.right == TIE).sum())
         lost = int((parts.right < 0).sum()) - ties
@@ -336,7 +352,11 @@ def _reading_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
             notes.append(
                 "There is no column of prompts: the start that both responses share is read as the prompt."
             )
-    if columns.task == "choice" and columns.one("answer") in columns.roles["choices"]:
+    if columns.task == "choice" and columns.roles["choices"] == columns.roles.get("question"):
+        notes.append(f"The options are read from inside the column {columns.one('question')!r}.")
+    if columns.task == "choice" and columns.one("answer") in columns.roles["choices"] != (
+        columns.one("answer"),
+    ):
         notes.append(
             f"{columns.one('answer')!r} holds the right answer and other columns the wrong ones: the file has no "
             "order of choices, so positions are not tested."

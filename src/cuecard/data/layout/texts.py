@@ -220,3 +220,4 @@ class Parts:
     right: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
     problems: tuple[Problem, ...] = ()
     beside: Mapping[str, pl.Series] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,83 @@
+"""Layouts of public datasets are read as what they are, or refused with the option that reads them."""
+
+from __future__ import annotations
+
+import pytest
+from catalogue import LAYOUTS, Layout
+
+from cuecard.data import Instances, load
+from cuecard.errors import CueCardError, InputError
+
+READ = [layout for layout in LAYOUTS if layout.task != "open"]
+
+
+def outcome(data: Instances) -> tuple[str, ...]:
+    """Return the premise and the right text of the first example, or its premise, hypothesis and label."""
+    first = data.table.filter(data.table["example_id"] == data.table["example_id"][0])
+    if data.grouped:
+        right = first.filter(first["label"].cast(str) == data.labels[0])
+        return first["premise"][0], right["hypothesis"][0]
+    return first["premise"][0], first["hypothesis"][0], str(first["label"][0])
+
+
+@pytest.mark.parametrize("layout", READ, ids=lambda layout: layout.name)
+def test_a_layout_is_read_as_what_it_is(layout: Layout):
+    if layout.options:
+        with pytest.raises(InputError) as caught:
+            load(layout.table)
+        assert layout.typed in str(caught.value)
+    data = load(layout.table, **layout.options)
+    assert data.task == layout.task
+    assert outcome(data) == layout.first
+    assert any(layout.says in said for said in ("", *data.report.notes, *data.report.dropped))
+
+
+@pytest.mark.parametrize(
+    "layout", [layout for layout in LAYOUTS if layout.task == "open"], ids=lambda layout: layout.name
+)
+def test_open_answers_are_refused_with_one_sentence(layout: Layout):
+    with pytest.raises(CueCardError, match=layout.says):
+        load(layout.table)
+
+
+def test_every_right_option_of_a_row_is_found():
+    for layout in READ:
+        data = load(layout.table, **layout.options)
+        if data.task == "choice":
+            marked = data.table.filter(data.table["label"].cast(str) == "right")["hypothesis"].to_list()
+            from catalogue import right
+
+            rows = [i for i, row in enumerate(layout.table) if row.get("question_type") != "open"]
+            expected = [right(i) for i in rows]
+            assert sum(a == b for a, b in zip(marked, expected, strict=True)) >= len(expected) - 1, (
+                layout.name
+            )
+
+
+def test_of_several_right_answers_one_stands_beside_the_wrong_ones():
+    rows = [
+        {"question": f"q{i}", "options": [f"a{i}", f"b{i}", f"c{i}", f"d{i}"], "answer": ["A", "C"]}
+        for i in range(60)
+    ]
+    data = load(rows)
+    assert data.table.group_by("example_id").len()["len"].unique().to_list() == [3]
+    right = data.table.filter(data.table["label"].cast(str) == "right")["hypothesis"].to_list()
+    assert {text[0] for text in right} == {"a", "c"}
+    assert 15 < sum(text[0] == "a" for text in right) < 45
+    wrong = data.table.filter(data.table["label"].cast(str) == "wrong")["hypothesis"].to_list()
+    assert {text[0] for text in wrong} == {"b", "d"}
+
+
+def test_one_of_several_labels_is_compared_with_the_rest():
+    rows = [{"text": f"text {i}", "labels": ["joy", "awe"] if i % 3 else ["fear"]} for i in range(12)]
+    assert load(rows).labels == ("awe", "not awe")
+    assert load(rows, labels="labels has joy").labels == ("joy", "not joy")
+    assert load(rows, labels="labels has *").labels == ("awe + joy", "fear")
+    with pytest.raises(CueCardError, match="Did you mean 'joy'"):
+        load(rows, labels="labels has joi")
+
+
+def test_answers_in_words_are_no_classes():
+    rows = [{"question": f"What is {i}?", "answer": f"number {i}"} for i in range(40)]
+    with pytest.raises(InputError, match="these are answers, not classes"):
+        load(rows, columns={"text": "question", "label": "answer"})
