@@ -54,9 +54,7 @@ def chat(*texts: str) -> list[Row]:
 
 def lettered(i: int, form: str, joint: str) -> str:
     """Return the options of a row as one text."""
-    return joint.join(
-        form.format(u="ABCD"[n], l="abcd"[n], text=text) for n, text in enumerate(places(i))
-    )
+    return joint.join(form.format(u="ABCD"[n], l="abcd"[n], text=text) for n, text in enumerate(places(i)))
 
 
 def better(i: int) -> str:
