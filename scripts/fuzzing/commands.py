@@ -119,7 +119,17 @@ RIGHT: dict[str, list[str]] = {
     ],
     "debias": ["train.csv", "--out", "new.csv", "--min-count", "2"],
     "correct": [
-        *("train.csv", "--test", "test.csv", "--predictions", "predictions.csv", "--out", "new.csv"),
+        *(
+            "train.csv",
+            "--test",
+            "test.csv",
+            "--predictions",
+            "predictions.csv",
+            "--cues",
+            "no",
+            "--out",
+            "new.csv",
+        ),
     ],
     "overlap": ["train.csv", "--with", "test.csv"],
     "board": ["card"],

@@ -78,7 +78,9 @@ WRITERS = {
     "report": Writing(("report", "card"), ("card/report.html", "card/card.json")),
     "page": Writing(("compare", "card", "card", "--page", "page.html"), ("page.html",)),
     "probe": Writing(("probe", *_PREDICTIONS, "--only", "permutation_test", "--out", "probed"), ("probed",)),
-    "correct": Writing(("correct", *_PREDICTIONS, "--out", "corrected.csv"), ("corrected.csv",)),
+    "correct": Writing(
+        ("correct", *_PREDICTIONS, "--cues", "no", "--out", "corrected.csv"), ("corrected.csv",)
+    ),
     "overlap": Writing(("overlap", "train.csv", "--with", "test.csv", "--out", "shared"), ("shared",)),
     "board": Writing(("board", "card", "--page", "board.html"), ("board.html",)),
     "peco": Writing(("papers", "peco", "clusters.csv", "--chart", "map.html"), ("map.html",)),

@@ -42,7 +42,7 @@ class FrontierCorrection:
 
     Attributes:
         method: of `Correction`.
-        knows: which of the listed words it knows: "all", "half" or "all and next".
+        knows: which words it knows: "all" that are listed, "half" of them, "all and next", or also "bigrams".
         tuned_on: which words its strength is tuned on, or "answers": what the expert it reads predicts.
         reads: cues of a bias expert instead of listed words, or "other-premises". The groups of a constraint are then
             the answers that the expert predicts, against the others.
@@ -87,6 +87,7 @@ CORRECTIONS = {
     "constraint": FrontierCorrection("constraint"),
     "constraint-bands": FrontierCorrection("constraint", "all and next", "all and next"),
     "constraint-tuned-on-half": FrontierCorrection("constraint", "all", "half"),
+    "constraint-sets": FrontierCorrection("constraint", "all, next and bigrams", "all, next and bigrams"),
     "constraint-half": FrontierCorrection("constraint", "half", "half"),
     "expert": FrontierCorrection("expert"),
     "expert-half": FrontierCorrection("expert", "half", "half"),
@@ -158,8 +159,8 @@ def _is_correction(name: str) -> bool:
     return kind in CORRECTIONS or kind.startswith(("constraint-", "expert-"))
 
 
-#: Standard deviations below zero that both tests must have on dev.
-MARGIN = 1.0
+#: Standard deviations from zero within which both tests must be on dev.
+MARGIN = 0.5
 Made = TypeVar("Made")
 
 
@@ -173,6 +174,7 @@ class FrontierCorrector:
     parts: Sequence[Instances]
     listed: ListedCues
     next: ListedCues
+    bigrams: ListedCues
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def corrected(
@@ -224,9 +226,13 @@ class FrontierCorrector:
         return self._once(("groups", at, which), make)
 
     def _words(self, which: str) -> list[ListedCues]:
-        if which == "half":
-            return [self.listed.only(slice(None, None, 2))]
-        return [self.listed, self.next] if which == "all and next" else [self.listed]
+        """Return lists of words, each of which has multipliers of its own."""
+        return {
+            "all": [self.listed],
+            "half": [self.listed.only(slice(None, None, 2))],
+            "all and next": [self.listed, self.next],
+            "all, next and bigrams": [self.listed, self.next, self.bigrams],
+        }[which]
 
     def _expert(self, at: int, correction: FrontierCorrection) -> Floats:
         def make() -> Floats:

@@ -35,6 +35,7 @@ class FrontierTests:
 
     listed: ListedCues
     next: ListedCues
+    bigrams: ListedCues
     cue_sets: dict[str, CueSet]
     hard: Bools | None
 
@@ -49,15 +50,16 @@ class FrontierTests:
         )
         listed = ListedCues.of(data, audit, per_label=per_label)
         [following] = listed.following(data, per_label, 1)
-        bigrams = WordTests.of(audit.encode(data), family=Bigrams()).highest(per_label)
-        tables = {
-            "": listed.table,
-            "half_": listed.table[1::2],
-            "next_": following.table,
-            "bigram_": bigrams.select(pl.lit("bigram").alias("family"), "feature", "label"),
+        bigram_table = WordTests.of(audit.encode(data), family=Bigrams()).highest(per_label)
+        bigrams = ListedCues(bigram_table.select(pl.lit("bigram").alias("family"), "feature", "label"), audit)
+        lists = {
+            "": listed,
+            "half_": listed.only(slice(1, None, 2)),
+            "next_": following,
+            "bigram_": bigrams,
         }
-        sets = {name: ListedCues(table, audit).cue_set(data) for name, table in tables.items()}
-        return cls(listed, following, sets, _hard(data))
+        sets = {name: cues.cue_set(data) for name, cues in lists.items()}
+        return cls(listed, following, bigrams, sets, _hard(data))
 
     def row(self, probabilities: Floats) -> Summary:
         """Return accuracy, the permutation tests of every cue set, and accuracy on the hard subset."""

@@ -9,7 +9,7 @@ from cuecard.card import load_card
 from cuecard.data.demo import demo_choice, write_demo
 from cuecard.errors import CueCardError
 from cuecard_papers import FrontierExperiment
-from cuecard_papers.frontier import ABOUT, _findings, closed
+from cuecard_papers.frontier import ABOUT, _findings, closed, closed_everywhere
 from cuecard_papers.frontier_schemes import CORRECTIONS, FrontierCorrection, Scheme
 from cuecard_papers.frontier_tests import transfer_accuracy, with_labels_of
 from small_sets import pair_instances
@@ -162,10 +162,24 @@ def test_methods_are_closed_if_no_seed_of_either_test_is_significant():
     assert closed(groups, 0.2)["method"].to_list() == ["c"]
 
 
+def test_all_sets_are_closed_if_no_gap_is_far_or_significant_after_holm():
+    row = {
+        "method": "a", "accuracy": 0.8, **{f"{p}gap_furthest": 0.02 for p in ABOUT},
+        **{f"{p}{n}_lowest": -1.5 for p in ABOUT for n in ("log10_p", "log10_p_within_label")},
+    }  # fmt: skip
+    rows = [
+        row,
+        row | {"method": "b", "next_gap_furthest": 0.04},
+        row | {"method": "c", "bigram_log10_p_lowest": -2.0},
+    ]
+    assert closed_everywhere(pl.DataFrame(rows), 0.05)["method"].to_list() == ["a"]
+
+
 def test_a_method_at_chance_closes_nothing():
     row = {
         "model": "m", "method": "idle", "seeds": 1, "accuracy": 0.5, "low": 0.45, "gap": 0.0,
         **{f"{p}{n}_lowest": 0.0 for p in ABOUT for n in ("log10_p", "log10_p_within_label")},
+        **{f"{p}gap_furthest": 0.0 for p in ABOUT},
     }  # fmt: skip
     good = row | {"method": "good", "accuracy": 0.8, "low": 0.75}
     [finding] = _findings(pl.DataFrame([row, good]), 0.05, 0.5)

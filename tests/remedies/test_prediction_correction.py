@@ -69,6 +69,38 @@ def test_the_gap_of_a_model_that_follows_cues_shrinks_and_the_cost_is_told(biase
     assert done.metrics["changed_answers"] == (done.predictions["prediction"] != pl.Series(answered)).sum()
 
 
+def test_words_that_are_not_significant_do_not_dilute_the_gap_that_is_closed(biased):
+    """One word per label is biased; the others would put nearly every example into both groups."""
+    data, predictions = biased
+    rng = np.random.default_rng(3)
+    noise = [" ".join(f"noise{k}" for k in rng.integers(0, 60, 4)) for _ in range(len(data))]
+    padded = data.with_columns(
+        hypothesis=data.table["hypothesis"] + pl.Series([f" {text}" for text in noise])
+    )
+    done = cc.correct(padded, of_split(predictions, "test"))
+    assert done.metrics["cues"] <= 4
+    real = cc.correct(padded, of_split(predictions, "test"), cues=WORDS)
+    assert done.metrics["after"]["gap"] == pytest.approx(real.metrics["after"]["gap"], abs=0.03)
+    assert abs(done.metrics["after"]["gap"]) < 0.05
+
+
+def test_a_correction_that_goes_too_far_is_significant(biased):
+    data, predictions = biased
+    mine = of_split(predictions, "test")
+    closed, too_far = (cc.correct(data, mine, strength=strength, **PLANTED) for strength in (None, 3.0))
+    assert too_far.metrics["after"]["gap"] < -0.1
+    assert too_far.metrics["after"]["log10_p"] < -3
+    assert too_far.metrics["after"]["log10_p_exact"] > -0.01
+    assert closed.metrics["after"]["log10_p"] > np.log10(0.05)
+
+
+def test_words_that_predict_nothing_are_not_corrected_for(biased):
+    data, predictions = biased
+    rng = np.random.default_rng(2)
+    with pytest.raises(InputError, match="no significant words to correct for"):
+        cc.correct(data.relabelled(rng.permutation(data.label_codes)), of_split(predictions, "test"))
+
+
 def test_no_strength_changes_nothing(biased):
     data, predictions = biased
     mine = of_split(predictions, "test")
@@ -194,7 +226,7 @@ def test_words_of_a_second_list_are_corrected_for_with_strengths_of_their_own():
         (
             "train" if i < 1000 else "test",
             f"scene {i}",
-            words[0][first[i]] if strong[i] else words[1][second[i]],
+            f"{words[0][first[i]] if strong[i] else words[1][second[i]]} here{i}",
             ("no", "yes")[gold[i]],
         )
         for i in range(n)
@@ -261,6 +293,7 @@ def test_the_dev_split_takes_the_place_of_test(biased):
         ({"bands": 0}, "bands must be at least 1"),
         ({"bands": 2, "method": "expert"}, "--bands only applies to words by z"),
         ({"margin": float("nan")}, "margin must be a number"),
+        ({"margin": -1.0}, "margin must be a number of at least 0"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(biased, options, sentence):

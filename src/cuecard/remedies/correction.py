@@ -34,6 +34,9 @@ from cuecard.stats.correction import CueGroups
 from cuecard.text import Encoded
 from cuecard.wording import plural
 
+#: Level of the tests of the gap, and of the q-values of words that a correction is for.
+ALPHA = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class ListedCues:
@@ -44,22 +47,32 @@ class ListedCues:
 
     @classmethod
     def of(
-        cls, data: Instances, audit: Cues, *, names: Sequence[str] = (), per_label: int = 50
+        cls,
+        data: Instances,
+        audit: Cues,
+        *,
+        names: Sequence[str] = (),
+        per_label: int = 50,
+        maximum_q: float = 1.0,
     ) -> ListedCues:
         """Return the named cues, otherwise the words of highest z per label, as the permutation test lists them."""
         if names:
             chosen = choose_cues(data, audit, audit.run(data).tables["cues"], names=names)
             return cls(chosen.table.select("family", "feature", "label"), audit)
-        words = WordTests.of(audit.encode(data)).highest(per_label)
+        words = WordTests.of(audit.encode(data)).highest(per_label, maximum_q=maximum_q)
         return cls(words.select(pl.lit("word").alias("family"), "feature", "label"), audit)
 
-    def following(self, data: Instances, per_label: int, bands: int) -> list[ListedCues]:
+    def following(
+        self, data: Instances, per_label: int, bands: int, *, maximum_q: float = 1.0
+    ) -> list[ListedCues]:
         """Return further lists of as many words per label, those that follow in z; no word is in two lists."""
         lists, before = [], self.table["feature"].to_list()
         for band in range(2, bands + 2):
-            words = ListedCues.of(data, self.audit, per_label=band * per_label).table
-            lists.append(replace(self, table=words.filter(~pl.col("feature").is_in(before))))
-            before += lists[-1].table["feature"].to_list()
+            words = ListedCues.of(data, self.audit, per_label=band * per_label, maximum_q=maximum_q).table
+            further = words.filter(~pl.col("feature").is_in(before))
+            if further.height:
+                lists.append(replace(self, table=further))
+                before += further["feature"].to_list()
         return lists
 
     def only(self, kept: slice) -> ListedCues:
@@ -141,8 +154,8 @@ METHODS: tuple[str, ...] = get_args(Method)
 AIMS: tuple[str, ...] = get_args(Aim)
 #: The expert that reads the listed cues themselves.
 LISTED = "cues"
-#: Level of the tests of the gap.
-ALPHA = 0.05
+#: Standard deviations from zero within which a test is not significant at this level, in either direction.
+CLOSED = 1.96
 #: What an answer makes of an example, see `CueGroups`.
 MEMBERS = ("usual", "unusual")
 
@@ -172,13 +185,13 @@ class Correction:
             experts, undone at prediction time).
         aim: "gap" closes the gap of accuracy between examples whose cues have their usual label and others, for the
             least loss of accuracy; "worst-group" makes the worse of both groups as accurate as it gets.
-        cues: cues to correct for, such as "sleeping" or "length:longest"; the words of highest z by default.
-        per_label: how many words per label these are.
+        cues: cues to correct for, such as "sleeping" or "length:longest"; by default the words of highest z among those
+            that are significant in the training set. Others would dilute the gap that is closed and reported.
+        per_label: how many words per label these are, at most.
         bands: how many such lists there are; the next ones have the words that follow, and multipliers of their own.
         expert: what the expert reads: "cues" (those listed), or anything that `BiasExpert` takes.
         strength: of the correction, instead of one that is tuned.
-        margin: how many standard deviations below zero both permutation tests must be where the strength is tuned, so
-            that the gap is also closed on other examples.
+        margin: how many standard deviations from zero both permutation tests may be where the strength is tuned.
         folds: parts of the test set to tune on each other, where there are no dev predictions.
         seed: of these folds.
     """
@@ -190,7 +203,7 @@ class Correction:
     bands: int = 1
     expert: str = LISTED
     strength: float | None = None
-    margin: float = 1.0
+    margin: float = 0.5
     folds: int = 5
     seed: int = 0
 
@@ -205,8 +218,8 @@ class Correction:
                 raise UsageError("--expert only applies to --method expert: add it, or leave out --expert.")
         if self.strength is not None and not 0 <= self.strength < np.inf:
             raise UsageError(f"strength must be a number of at least 0, not {self.strength}.")
-        if not np.isfinite(self.margin):
-            raise UsageError(f"margin must be a number, not {self.margin}.")
+        if not 0 <= self.margin < np.inf:
+            raise UsageError(f"margin must be a number of at least 0, not {self.margin}.")
         if self.per_label < 1 or self.bands < 1 or self.folds < 2:
             raise UsageError("per_label and bands must be at least 1 and folds at least 2.")
         if self.bands > 1 and (self.cues or self.method == "expert"):
@@ -233,7 +246,7 @@ class Correction:
         """
         if "train" not in data.splits:
             return self._one_file(data, predictions, audit or Cues())
-        listed = ListedCues.of(data, audit or Cues(), names=self.cues, per_label=self.per_label)
+        listed = self._listed(data, audit or Cues())
         cue_set = listed.cue_set(data)
         part = self._part(data, predictions, listed)
         if dev is None:
@@ -244,12 +257,20 @@ class Correction:
             probabilities = tuned[0].apply(part)
         return self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
 
+    def _listed(self, data: Instances, audit: Cues) -> ListedCues:
+        listed = ListedCues.of(data, audit, names=self.cues, per_label=self.per_label, maximum_q=ALPHA)
+        if listed.table.is_empty():
+            raise InputError(
+                f"{data.name} has no significant words to correct for (q ≤ {ALPHA:g}): name cues with --cues."
+            )
+        return listed
+
     def _one_file(self, data: Instances, predictions: Predictions, audit: Cues) -> Corrected:
         """Correct every fold for the cues of the others, with strengths that were tuned there."""
         gold = check_test(data).gold
         fold = self._test_folds(data, gold)
         whole = beside(data, np.ones(len(gold), np.bool_))
-        cue_set = ListedCues.of(whole, audit, names=self.cues, per_label=self.per_label).cue_set(whole)
+        cue_set = self._listed(whole, audit).cue_set(whole)
         probabilities: list[Floats] = []
         groups: list[CueGroups] = []
         tuned: list[Tuned] = []
@@ -270,7 +291,7 @@ class Correction:
         chosen = np.ones(data.n_examples, np.bool_)
         chosen[here] = False
         without = beside(data, chosen)
-        listed = ListedCues.of(without, audit, names=self.cues, per_label=self.per_label)
+        listed = self._listed(without, audit)
         part = self._part(without, predictions, listed)
         if part.expert is None:
             return part
@@ -285,7 +306,7 @@ class Correction:
         fixed = (
             None
             if self.strength is None
-            else (self.strength,) * (1 if self.method == "expert" else 2 * self.bands)
+            else (self.strength,) * (1 if self.method == "expert" else 2 * len(part.bands))
         )
         return tune(part, self.aim, fixed=fixed, margin=self.margin)
 
@@ -295,7 +316,7 @@ class Correction:
                 f"{predictions.model} has predictions without probabilities: give columns p_<answer>, one per answer."
             )
         expert = self._expert(data, listed) if self.method == "expert" else None
-        lists = [listed, *listed.following(data, self.per_label, self.bands - 1)]
+        lists = [listed, *listed.following(data, self.per_label, self.bands - 1, maximum_q=ALPHA)]
         groups = tuple(cue_groups(cues.cue_set(data)) for cues in lists)
         return Part(predictions.probabilities, check_test(data).gold, groups, expert)
 
@@ -353,7 +374,7 @@ class Correction:
             "cues": len(cue_set),
             "tuned_on": "given" if self.strength is not None else on,
             "strengths": [list(one.strengths) for one in tuned],
-            "closed_where_tuned": all(one.judged.highest_z <= -self.margin for one in tuned),
+            "closed_where_tuned": all(one.judged.furthest_z < CLOSED for one in tuned),
             "examples": len(examples),
             "changed_answers": int((before.answers != after.answers).sum()),
             **outcomes,
@@ -364,11 +385,12 @@ class Correction:
 def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = None) -> dict[str, float]:
     """Return accuracy with its interval, accuracy by group, and the permutation test over all and within answers.
 
-    `groups` are those of the cues by default.
+    Both tests are two-sided: a correction that makes unusual labels more accurate goes too far. The paper's p is
+    one-sided. `groups` are those of the cues by default.
     """
     right = predictions.correct(cues.examples)
     usual, unusual = (groups or cue_groups(cues)).with_answers(cues.examples.gold)
-    outcome = PermutationTest().outcome(predictions, cues, usual, unusual)
+    outcome = PermutationTest().outcome(predictions, cues, usual, unusual, two_sided=True)
     overall = outcome.result
     low, high = (float(end) for end in wilson(int(right.sum()), len(right)))
     return {
@@ -388,8 +410,8 @@ def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = No
 
 
 def gap_of(data: Instances, predictions: Predictions) -> dict[str, float] | None:
-    """Return what `scored` says of predictions of the test split for the words of highest z; None without such cues."""
-    listed = ListedCues.of(data, Cues(), per_label=50)
+    """Return what `scored` says of test predictions for the words that a correction is for; None without such cues."""
+    listed = ListedCues.of(data, Cues(), maximum_q=ALPHA)
     if listed.table.is_empty():
         return None
     try:

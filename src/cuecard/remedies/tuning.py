@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -22,10 +22,14 @@ from cuecard.stats.correction import (
 Aim = Literal["gap", "worst-group"]
 Method = Literal["constraint", "expert"]
 
-#: Multipliers of the two constraints that are tried, and strengths of an expert. Where nearly all examples are usual,
-#: a right answer adds little to the statistic, and multipliers are large.
-MULTIPLIERS = np.append(np.round(np.arange(0, 1.51, 0.05), 2), [2, 3, 5, 8])
+#: Multipliers of the two constraints that are tried first, and strengths of an expert. Where nearly all examples are
+#: usual, a right answer adds little to the statistic, and multipliers are large.
+MULTIPLIERS = np.append(np.round(np.arange(0, 1.51, 0.1), 2), [2, 3, 5, 8])
 STRENGTHS = np.round(np.arange(0, 4.01, 0.05), 2)
+#: Steps by which the best multipliers are then moved: a gap changes its sign between two points of a grid.
+STEPS = (0.1, 0.05, 0.02, 0.01)
+#: Moves of one size, at most.
+MOVES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +53,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Judged:
-    """How answers do: accuracy, the lower accuracy of U and N, and the highest z of all permutation tests.
+    """How answers do: accuracy, the lower accuracy of U and N, and the z of every permutation test.
 
-    `highest_z` is at most 0 if no test finds U more accurate than shuffling makes it.
+    A z is above 0 if U is more accurate than shuffling makes it, and below 0 if it is less accurate.
     """
 
     accuracy: float
     worst: float
-    highest_z: float
+    z: tuple[float, ...]
+
+    @property
+    def furthest_z(self) -> float:
+        """The largest |z|."""
+        return max(abs(z) for z in self.z)
 
 
 #: Of every band the share r of U in the pool, over all examples and within each right answer.
@@ -73,28 +82,36 @@ class Tuned:
 
     def apply(self, part: Part) -> Floats:
         """Return the corrected probabilities of other examples."""
-        return corrected(part, self.strengths, self.shares)
+        return Correcting(part, self.shares).probabilities(self.strengths)
 
 
-def corrected(part: Part, strengths: Sequence[float], shares: Shares) -> Floats:
-    """Return corrected probabilities: by the expert where the part has one, by two constraints per band otherwise."""
-    if part.expert is not None:
-        return without_expert(part.probabilities, part.expert, strengths[0])
-    gains = [
-        advantages(groups, share) for groups, both in zip(part.bands, shares, strict=True) for share in both
-    ]
-    return constrained_probabilities(part.probabilities, gains, strengths)
+class Correcting:
+    """Corrects a part: by its expert where it has one, by two constraints per band otherwise."""
+
+    def __init__(self, part: Part, shares: Shares) -> None:
+        self._part = part
+        self._gains = [
+            advantages(groups, share)
+            for groups, both in zip(part.bands, shares, strict=True)
+            for share in both
+        ]
+
+    def probabilities(self, strengths: Sequence[float]) -> Floats:
+        """Return the probabilities after a correction of these strengths."""
+        if self._part.expert is not None:
+            return without_expert(self._part.probabilities, self._part.expert, strengths[0])
+        return constrained_probabilities(self._part.probabilities, self._gains, strengths)
 
 
-def judge(answers: Ints, gold: Ints, bands: Sequence[CueGroups]) -> Judged:
+def judge(answers: Ints, gold: Ints, lists: Sequence[CueGroups]) -> Judged:
     """Return how answers do on examples with cues of one or several lists."""
     right = answers == gold
-    worst, highest = [], []
-    for groups in bands:
+    worst, z = [], []
+    for groups in lists:
         usual, unusual = groups.with_answers(gold)
         worst += [float(right[members].mean()) for members in (usual, unusual) if members.any()]
-        highest += [permutation_z(right, usual, usual | unusual, strata) for strata in (None, gold)]
-    return Judged(float(right.mean()), min(worst), max(highest))
+        z += [permutation_z(right, usual, usual | unusual, strata) for strata in (None, gold)]
+    return Judged(float(right.mean()), min(worst), tuple(z))
 
 
 def tune(
@@ -107,41 +124,65 @@ def tune(
 ) -> Tuned:
     """Return the strengths that serve the aim best on a part.
 
-    "gap": the highest accuracy for which all tests are at most −`margin`; where none is, the smallest z.
+    "gap": the highest accuracy for which all tests are within `margin` of zero; where none is, the nearest to it.
     "worst-group": the highest accuracy of the worse of U and N; of equals, the highest accuracy.
-    The multipliers of a second and further band are found with those before them held, and the first ones once more.
+    The multipliers of a second and further band are found with those before them held, and then all are moved.
 
     Args:
         part: examples with labels.
         aim: what to reach.
         fixed: take these strengths instead.
-        margin: how far below zero all tests are to be, in standard deviations.
+        margin: how far from zero all tests may be, in standard deviations.
         judged_by: groups of other cues to tune for; those of the part by default.
     """
     shares = tuple(usual_shares(groups, part.gold) for groups in part.bands)
+    correcting = Correcting(part, shares)
+    lists = part.bands if judged_by is None else judged_by
 
-    def judged(strengths: Sequence[float], bands: Sequence[CueGroups]) -> Judged:
-        return judge(corrected(part, strengths, shares).argmax(axis=1), part.gold, bands)
-
-    def value(outcome: Judged, strengths: Sequence[float]) -> tuple[float, ...]:
+    def value(strengths: Sequence[float], judged_lists: Sequence[CueGroups]) -> tuple[float, ...]:
+        answers = correcting.probabilities(strengths).argmax(axis=1)
+        outcome = judge(answers, part.gold, judged_lists)
+        size = -float(np.abs(strengths).sum())
         if aim == "worst-group":
-            return outcome.worst, outcome.accuracy, -sum(strengths)
-        closed = outcome.highest_z <= -margin
-        return float(closed), outcome.accuracy if closed else -outcome.highest_z, -sum(strengths)
+            return outcome.worst, outcome.accuracy, size
+        beyond = sum(max(0.0, abs(z) - margin) ** 2 for z in outcome.z)
+        return -beyond, outcome.accuracy, size
 
-    def best(tried: Iterable[tuple[float, ...]], bands: Sequence[CueGroups]) -> tuple[float, ...]:
-        return max(tried, key=lambda strengths: value(judged(strengths, bands), strengths))
+    def best(tried: Iterable[tuple[float, ...]], judged_lists: Sequence[CueGroups]) -> tuple[float, ...]:
+        return max(tried, key=lambda strengths: value(strengths, judged_lists))
 
-    groups = part.bands if judged_by is None else judged_by
     if fixed is not None:
         chosen = tuple(fixed)
     elif part.expert is not None:
-        chosen = best([(float(s),) for s in STRENGTHS], groups)
+        chosen = best([(float(s),) for s in STRENGTHS], lists)
     else:
         n = len(part.bands)
         grid = [(float(a), float(b)) for a, b in product(MULTIPLIERS[:: 1 if n == 1 else 2], repeat=2)]
         chosen = (0.0,) * (2 * n)
-        for band, judged_bands in [*((i, i + 1) for i in range(n)), *([(0, n)] if n > 1 else [])]:
+        for band in range(n):
+            judged_lists = lists if judged_by is not None else lists[: band + 1]
             tried = [(*chosen[: 2 * band], *pair, *chosen[2 * band + 2 :]) for pair in grid]
-            chosen = best(tried, groups if judged_by is not None else groups[:judged_bands])
-    return Tuned(chosen, shares, judged(chosen, groups))
+            chosen = best(tried, judged_lists)
+        chosen = _moved(chosen, lambda tried: best(tried, lists))
+    judged = judge(correcting.probabilities(chosen).argmax(axis=1), part.gold, lists)
+    return Tuned(chosen, shares, judged)
+
+
+def _moved(
+    start: tuple[float, ...], best: Callable[[Iterable[tuple[float, ...]]], tuple[float, ...]]
+) -> tuple[float, ...]:
+    """Return multipliers moved by ever smaller steps, one or both of a band at a time, as long as it helps."""
+    ways = [(a, b) for a, b in product((-1, 0, 1), repeat=2) if a or b]
+    chosen = np.array(start)
+    for step in STEPS:
+        for _ in range(MOVES):
+            tried = [tuple(chosen)]
+            for band, (a, b) in product(range(len(start) // 2), ways):
+                moved = chosen.copy()
+                moved[2 * band : 2 * band + 2] += step * np.array([a, b])
+                tried.append(tuple(moved))
+            now = np.array(best(tried))
+            if np.array_equal(now, chosen):
+                break
+            chosen = now
+    return tuple(float(value) for value in np.round(chosen, 6))

@@ -188,11 +188,12 @@ class WordTests:
         language = self.encoded.language
         return (f"There is no stop-word list for the language {language!r}, so stop words are not removed.",)
 
-    def highest(self, per_label: int) -> pl.DataFrame:
-        """Return the words of highest z of every label: label, feature, z."""
+    def highest(self, per_label: int, *, maximum_q: float = 1.0) -> pl.DataFrame:
+        """Return the words of highest z of every label whose q-value is at most `maximum_q`: label, feature, z."""
         labels = self.encoded.instances.labels
+        tested = self.associations.filter((pl.col("z") > 0) & (pl.col("q_value") <= maximum_q))
         parts = [
-            self.associations.filter((pl.col("label") == label) & (pl.col("z") > 0))
+            tested.filter(pl.col("label") == label)
             .sort("z", "feature", descending=[True, False])
             .head(per_label)
             for label in labels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -290,19 +291,25 @@ class PermutationTest(Probe):
         measures = permutation_measures(summary)
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
 
-    def outcome(self, model: Predictions, cues: CueSet, usual: Bools, unusual: Bools) -> PermutationOutcome:
-        """Return the tests of one model over examples in U and N, over all of them and within each right answer."""
+    def outcome(
+        self, model: Predictions, cues: CueSet, usual: Bools, unusual: Bools, *, two_sided: bool = False
+    ) -> PermutationOutcome:
+        """Return the tests of one model over examples in U and N, over all of them and within each right answer.
+
+        `two_sided`: also against U being less accurate; the paper's p stays one-sided.
+        """
         right = model.correct(cues.examples)
-        exact, within = (
-            permutation_test(
-                right, usual, unusual, strata=strata, reading=self.reading, draws=self.draws, seed=self.seed
-            )
-            for strata in (None, cues.examples.gold)
+        test = partial(
+            permutation_test, right, usual, unusual, reading=self.reading, draws=self.draws, seed=self.seed
         )
+        exact = test()
+        over_all = test(alternative="two-sided") if two_sided else exact
+        within = test(strata=cues.examples.gold, alternative="two-sided" if two_sided else "greater")
         [effect] = two_sided_design_effects(right, versus(usual[:, None], unusual[:, None]), cues.shared)
         low, high = widened_within(exact.difference, exact.low, exact.high, effect)
         plain, stratified = (
-            float(deflated_log10_p(test.log10_p, effect, sides=1)) for test in (exact, within)
+            float(deflated_log10_p(result.log10_p, effect, sides=2 if two_sided else 1))
+            for result in (over_all, within)
         )
         result = replace(exact, log10_p=plain, low=float(low), high=float(high))
         return PermutationOutcome(result, stratified, exact.log10_p)

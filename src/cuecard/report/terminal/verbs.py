@@ -33,7 +33,7 @@ def render_correction(metrics: Row, console: Console) -> None:
 def gap_table(rows: Mapping[str, Mapping[str, float]]) -> Table:
     """Return the accuracy of predictions, over all and by whether cues have their usual label, and the gap between."""
     table = headed(
-        "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels", "exact p"
+        "", "accuracy (95 % CI)", "usual label", "unusual label", "gap (95 % CI)", "p", "p within labels", "paper's p"
     )  # fmt: skip
     for name, row in rows.items():
         table.add_row(

@@ -18,6 +18,7 @@ from cuecard.stats.multiple_testing import format_p
 __all__ = ["FeaturePermutationTests", "PermutationResult", "permutation_test", "permutation_tests_by_feature"]
 
 Reading: TypeAlias = Literal["union", "twice", "difference"]
+Alternative: TypeAlias = Literal["greater", "two-sided"]
 
 _LN10 = float(np.log(10.0))
 
@@ -28,7 +29,7 @@ class PermutationResult:
 
     reading: Reading
     log10_p: float
-    """Base-10 log of the one-sided p-value, exact also where the p-value is below the smallest float."""
+    """Base-10 log of the p-value, exact also where the p-value is below the smallest float."""
     usual: int
     """|U|."""
     unusual: int
@@ -75,10 +76,11 @@ def permutation_test(
     *,
     strata: npt.ArrayLike | None = None,
     reading: Reading = "union",
+    alternative: Alternative = "greater",
     draws: int = 10_000,
     seed: int = 0,
 ) -> PermutationResult:
-    """One-sided test that correctness is exchangeable between U (usual label) and the rest of U ∪ N.
+    """Test that correctness is exchangeable between U (usual label) and the rest of U ∪ N.
 
     ``correct``, ``usual`` and ``unusual`` are one truth value per test instance; an instance may be in both
     sets. ``union`` shuffles correctness over U ∪ N: P(X ≥ k), X hypergeometric, in closed form. ``strata``
@@ -86,11 +88,15 @@ def permutation_test(
     is not called biased; the hypergeometric counts of the strata are convolved exactly. ``twice`` is the
     same with an instance of both sets counted twice. ``difference`` compares accuracy on U minus accuracy
     on N, which is not a function of the count in U once the sets overlap, by ``draws`` random shuffles.
+    ``alternative``: U is right more often (``greater``, one-sided), or the two differ (``two-sided``: twice the
+    smaller p-value of both directions, at most 1).
 
     >>> usual, unusual = [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]
     >>> follows = permutation_test([1, 1, 1, 1, 0, 0, 0, 1], usual, unusual)
     >>> follows.p_text, follows.difference
     ('0.071', 0.75)
+    >>> permutation_test([0, 0, 0, 0, 1, 1, 1, 0], usual, unusual, alternative="two-sided").p_text
+    '0.14'
     """
     right, in_usual, in_unusual = (
         checked_truths(values, name)
@@ -104,19 +110,25 @@ def permutation_test(
     if not in_usual.any() or not in_unusual.any():
         raise ValueError("the test needs at least one usual and one unusual instance.")
     layer = _layers(strata, len(right))
-    if reading == "union":
-        log_p = _closed_form(right, in_usual, in_usual | in_unusual, layer)
-        pool = int(np.sum(in_usual | in_unusual))
-    elif reading == "twice":
+    pool = int(np.sum(in_usual | in_unusual))
+    if reading == "twice":
+        pool = int(in_usual.sum() + in_unusual.sum())
+    elif reading not in ("union", "difference"):
+        raise ValueError(f"reading must be 'union', 'twice' or 'difference', not {reading!r}.")
+
+    def upper_tail(outcome: Bools) -> float:
+        if reading == "union":
+            return _closed_form(outcome, in_usual, in_usual | in_unusual, layer)
+        if reading == "difference":
+            return _by_shuffling(outcome, in_usual, in_unusual, layer, draws, seed)
         twice = np.concatenate([np.flatnonzero(in_usual), np.flatnonzero(in_unusual)])
         first = np.arange(len(twice)) < in_usual.sum()
-        log_p = _closed_form(right[twice], first, np.ones(len(twice), dtype=bool), layer[twice])
-        pool = len(twice)
-    elif reading == "difference":
-        log_p = _by_shuffling(right, in_usual, in_unusual, layer, draws, seed)
-        pool = int(np.sum(in_usual | in_unusual))
-    else:
-        raise ValueError(f"reading must be 'union', 'twice' or 'difference', not {reading!r}.")
+        return _closed_form(outcome[twice], first, np.ones(len(twice), dtype=bool), layer[twice])
+
+    log_p = upper_tail(right)
+    if alternative == "two-sided":
+        # Few right answers in U are many wrong ones.
+        log_p = min(0.0, float(np.log(2)) + min(log_p, upper_tail(~right)))
     low, high = overlapping_difference(right, in_usual, in_unusual)
     return PermutationResult(
         reading=reading,
