@@ -13,6 +13,7 @@ import pytest
 from benchmarks.calibration import model_tests, score, units
 from benchmarks.calibration.audit_sections import mixed, repeats, weighted, weighted_topics
 from benchmarks.calibration.clean_sets import claims, clean_set
+from benchmarks.calibration.clean_shapes import clean_shape
 from benchmarks.calibration.edited_copies import alarms
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import Row
@@ -149,3 +150,10 @@ def test_edits_of_a_source_with_a_random_label_make_no_finding(task, shape):
     assert not any(
         alarms(task, shape, sources, seed) for seed in (1, 2)
     )  # all of them where edits are independent
+
+
+def test_copies_of_responses_to_other_prompts_keep_the_level_of_style():
+    alarms = [clean_shape("preference", "many copies", 90_000 + seed) for seed in range(5)]
+    assert not any(
+        "style/style" in claims(case, skip=("clusters", "slices")) for case in alarms
+    )  # 2 of 5 before

@@ -369,15 +369,15 @@ def _prompt_units(examples: Examples) -> Ints:
 
 
 def _with_similar_responses(examples: Examples, units: Ints) -> Ints:
-    """Return units that examples share whose responses are similar, where labels of similar texts correlate."""
+    """Return units that examples share whose responses are copies, or similar where such texts correlate."""
     data = examples.instances
-    similar = similar_rows(encode(data), "hypothesis")
-    if similar is None:
-        return units
-    rows = np.concatenate([similar, int(similar.max()) + 1 + np.arange(len(data) - len(similar))])
     leader = np.arange(len(examples))
-    join_units(units[data.example_codes], None, data.example_codes, leader)
-    join_units(rows, None, data.example_codes, leader)
+    for codes in (units, examples.units("choices")):
+        join_units(codes[data.example_codes], None, data.example_codes, leader)
+    similar = similar_rows(encode(data), "hypothesis")
+    if similar is not None:
+        rows = np.concatenate([similar, int(similar.max()) + 1 + np.arange(len(data) - len(similar))])
+        join_units(rows, None, data.example_codes, leader)
     number_groups(leader)
     return leader
 
