@@ -319,89 +319,71 @@ def group_cells(
     cells = np.zeros((6 if weighted else 4, len(cue), 2**MOST_GIVEN))
     rows = sparse.csr_matrix(presence)
     n_companions = len(np.unique(np.concatenate(groups))) if groups else 0
-    size = max(1, _MASKED // max(1, n_companions))
+    size = max(1, 8 * _MASKED // max(1, n_companions))
+    masses = [mass, mass**2] if weighted else [mass]
     batch = max(1, _SUMS // (n_labels * 2**MOST_GIVEN))
     for start in range(0, len(codes), size):
         chunk = slice(start, start + size)
         columns = rows[chunk].tocsc()
         for first in range(0, len(cue), batch):
             some = slice(first, first + batch)
-            strata = _Strata(columns, groups[some])
-            cells[:, some] += strata.cells(
-                cue[some], label[some], codes[chunk], mass[chunk], n_labels, weighted
+            own = [each[chunk] for each in masses]
+            cells[:, some] += _cells(
+                columns, codes[chunk], cue[some], groups[some], label[some], own, n_labels
             )
     return cells
 
 
-class _Strata:
-    """The instances of some rows that have each set of companions of a cue.
+def _cells(
+    columns: sparse.csc_matrix,
+    codes: Ints,
+    cue: Ints,
+    groups: Sequence[Ints],
+    label: Ints,
+    masses: Sequence[Floats],
+    n_labels: int,
+) -> Floats:
+    """Return the sums of `group_cells` over some rows.
 
-    Sets are found from the rarest companion to the most frequent one, each among the instances of the set without its
-    last companion, and once however many cues travel with it.
+    The rows of a set of companions are found among those of the set without its last one, and once however many cues
+    travel with it: sets go from the rarest companion to the most frequent one.
     """
-
-    def __init__(self, columns: sparse.csc_matrix, groups: Sequence[Ints]) -> None:
-        self._columns, self._groups = columns, groups
-        sizes = np.diff(columns.indptr)
-        companions = np.unique(np.concatenate(groups)) if groups else np.empty(0, dtype=np.int64)
-        self._companions = companions[np.argsort(sizes[companions], kind="stable")]
-        place = {int(column): i for i, column in enumerate(self._companions)}
-        self._places = [[place[int(column)] for column in group] for group in groups]
-        self._has = np.zeros((len(place), columns.shape[0]), dtype=bool)
-        for i, column in enumerate(self._companions):
-            self._has[i, _rows(columns, int(column))] = True
-
-    def cells(
-        self, cue: Ints, label: Ints, codes: Ints, mass: Floats, n_labels: int, weighted: bool
-    ) -> Floats:
-        """Return the sums of `group_cells` over these rows."""
-        sets: dict[tuple[int, ...], int] = {(): 0}
-        of_pattern = np.zeros((len(cue), 2**MOST_GIVEN), dtype=np.int64)
-        for i, places in enumerate(self._places):
-            for pattern in range(1, 1 << len(places)):
-                found = tuple(sorted(place for bit, place in enumerate(places) if pattern >> bit & 1))
-                of_pattern[i, pattern] = sets.setdefault(found, len(sets))
-        masses = [mass, mass**2] if weighted else [mass]
-        sums = self._sums(sets, codes, masses, n_labels)
-        # A pattern with more bits than a cue has companions is of no instance.
-        there = np.arange(2**MOST_GIVEN) < np.array([[1 << len(places)] for places in self._places])
-        labelled = _exactly(np.where(there, sums[0][of_pattern, label[:, None]], 0.0))
-        whole, *squares = (_exactly(np.where(there, part.sum(axis=1)[of_pattern], 0.0)) for part in sums)
-        k, n, *own_squares = self._having(cue, label, codes, masses)
-        return np.stack([k, n, labelled, whole, *own_squares, *squares])
-
-    def _sums(
-        self, sets: dict[tuple[int, ...], int], codes: Ints, masses: list[Floats], n_labels: int
-    ) -> list[Floats]:
-        """Return by label what the instances count that have all companions of each set, and perhaps others."""
-        sums = [np.zeros((len(sets), n_labels)) for _ in masses]
-        for part, mass in zip(sums, masses, strict=True):
-            part[0] = np.bincount(codes, mass, minlength=n_labels)
-        within: list[Ints] = []
-        for found in sorted(sets)[1:]:
-            del within[len(found) - 1 :]
-            if len(found) == 1:
-                rows = _rows(self._columns, int(self._companions[found[0]]))
-            else:
-                rows = within[-1][self._has[found[-1]][within[-1]]]
-            within.append(rows)
-            for part, mass in zip(sums, masses, strict=True):
-                part[sets[found]] = np.bincount(codes[rows], mass[rows], minlength=n_labels)
-        return sums
-
-    def _having(self, cue: Ints, label: Ints, codes: Ints, masses: list[Floats]) -> Floats:
-        """Return what the instances with each cue count by stratum: with its label, all of them, and their squares."""
-        cells = np.zeros((1 + len(masses), len(cue), 2**MOST_GIVEN))
-        for i, column in enumerate(cue):
-            rows = _rows(self._columns, int(column))
-            pattern = np.zeros(len(rows), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
-            for bit, place in enumerate(self._places[i]):
-                pattern |= self._has[place][rows].view(np.uint8) << bit
-            labelled = codes[rows] == label[i]
-            cells[0, i] = np.bincount(pattern[labelled], masses[0][rows[labelled]], minlength=cells.shape[2])
-            for part, mass in zip(cells[1:], masses, strict=True):
-                part[i] = np.bincount(pattern, mass[rows], minlength=cells.shape[2])
-        return cells
+    sizes = np.diff(columns.indptr)
+    companions = np.unique(np.concatenate(groups)) if groups else np.empty(0, dtype=np.int64)
+    companions = companions[np.argsort(sizes[companions], kind="stable")].astype(np.int64)
+    place = np.zeros(columns.shape[1], dtype=np.int64)
+    place[companions] = np.arange(len(companions))
+    given = np.full((len(cue), MOST_GIVEN), -1, dtype=np.int64)
+    sets: dict[tuple[int, ...], int] = {(): 0}
+    of_pattern = np.zeros((len(cue), 2**MOST_GIVEN), dtype=np.int64)
+    for i, group in enumerate(groups):
+        places = place[group].tolist()
+        given[i, : len(places)] = places
+        for pattern in range(1, 1 << len(places)):
+            found = tuple(sorted(place for bit, place in enumerate(places) if pattern >> bit & 1))
+            of_pattern[i, pattern] = sets.setdefault(found, len(sets))
+    # A set without its last companion is a set as well, which stands before it.
+    standing = sorted(sets)
+    rank = np.empty(len(sets), dtype=np.int64)
+    rank[[sets[found] for found in standing]] = np.arange(len(sets))
+    of_pattern = rank[of_pattern]
+    last = np.array([-1, *(found[-1] for found in standing[1:])], dtype=np.int64)
+    depth = np.array([len(found) for found in standing], dtype=np.int64)
+    indptr, indices = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+    sums, labelled_with, with_cue = zip(
+        *(
+            _native.strata_sums(
+                indptr, indices, companions, last, depth, cue, given, codes, label, mass, n_labels
+            )
+            for mass in masses
+        ),
+        strict=True,
+    )
+    # A pattern with more bits than a cue has companions is of no instance.
+    there = np.arange(2**MOST_GIVEN) < np.array([[1 << len(group)] for group in groups])
+    labelled = _exactly(np.where(there, sums[0][of_pattern, label[:, None]], 0.0))
+    whole, *squares = (_exactly(np.where(there, each.sum(axis=1)[of_pattern], 0.0)) for each in sums)
+    return np.stack([labelled_with[0], with_cue[0], labelled, whole, *with_cue[1:], *squares])
 
 
 def _exactly(sums: Floats) -> Floats:
@@ -426,10 +408,6 @@ def strength_in_strata(cells: Floats, *, weighted: bool = False) -> GroupStrengt
     log_p = stratified_hypergeometric_log_p(k_.sum(axis=1), n_, labelled_, whole_)
     z, _ = mantel_haenszel(*(part.astype(np.float64) for part in (k_, n_, labelled_, whole_)))
     return GroupStrength(z, log_p)
-
-
-def _rows(presence: sparse.csc_matrix, column: int) -> Ints:
-    return np.asarray(presence.indices[presence.indptr[column] : presence.indptr[column + 1]])
 
 
 def _rounded(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> tuple[Ints, Ints, Ints, Ints]:
