@@ -1,6 +1,33 @@
 # Texts that share words in the same order: the nearest of each, and groups of them of limited size.
 
 
+cdef inline void rise(double* score, int32_t* text, Py_ssize_t n, double added, int32_t of) noexcept nogil:
+    """Add a text to a heap, whose first one has the lowest score; n is their number with it."""
+    cdef Py_ssize_t at = n - 1
+    while at > 0 and score[(at - 1) // 2] > added:
+        score[at] = score[(at - 1) // 2]
+        text[at] = text[(at - 1) // 2]
+        at = (at - 1) // 2
+    score[at] = added
+    text[at] = of
+
+
+cdef inline void sink(double* score, int32_t* text, Py_ssize_t n, double added, int32_t of) noexcept nogil:
+    """Replace the text of a heap that has the lowest score."""
+    cdef Py_ssize_t at = 0, below = 1
+    while below < n:
+        if below + 1 < n and score[below + 1] < score[below]:
+            below += 1
+        if score[below] >= added:
+            break
+        score[at] = score[below]
+        text[at] = text[below]
+        at = below
+        below = 2 * at + 1
+    score[at] = added
+    text[at] = of
+
+
 def nearest_texts(
     const int32_t[::1] ids,
     const int64_t[::1] offsets,
@@ -19,10 +46,10 @@ def nearest_texts(
     """
     cdef Py_ssize_t n = offsets.shape[0] - 1
     cdef Py_ssize_t i, j, k, t, b, length, place, q
-    cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept, worst
+    cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept
     cdef int32_t word
     cdef int64_t spent, size
-    cdef double similarity, previous, current, added
+    cdef double similarity, added
     counts = np.zeros(n_types + 1, dtype=np.int64)
     cdef int64_t[::1] count = counts
     cdef int32_t[::1] seen = np.full(n_types, -1, dtype=np.int32)
@@ -51,20 +78,29 @@ def nearest_texts(
     similarities = np.zeros((looked_up.shape[0], n_nearest))
     cdef int32_t[:, ::1] found = nearest
     cdef double[:, ::1] found_similarity = similarities
-    cdef double[::1] shared = np.zeros(n)
+    # What a text shares with the one looked up, and one over the root of its norm, side by side in memory.
+    cdef double[:, ::1] shared = np.zeros((n, 2))
     cdef int32_t[::1] touched = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] candidate = np.empty(n_candidates, dtype=np.int32)
-    cdef double[::1] candidate_score = np.empty(n_candidates)
+    cdef double[::1] score = np.empty(n_candidates)
     cdef int32_t[::1] words = np.empty(longest, dtype=np.int32)
     cdef double[::1] row = np.empty(longest + 1)
+    # The last place of a word in the text, and the place before each with the same word.
+    cdef int32_t[::1] last = np.empty(n_types, dtype=np.int32)
+    cdef int32_t[::1] before = np.empty(longest, dtype=np.int32)
     seen[:] = -1
     with nogil:
+        for i in range(n):
+            if norm[i] > 0:
+                shared[i, 1] = 1 / sqrt(norm[i])
         for q in range(looked_up.shape[0]):
             i = looked_up[q]
             # The words of the text, the rarest first.
             n_words = 0
             for k in range(offsets[i], offsets[i + 1]):
                 word = ids[k]
+                before[k - offsets[i]] = last[word] if seen[word] == i else -1
+                last[word] = k - offsets[i]
                 if seen[word] == i:
                     continue
                 seen[word] = i
@@ -84,49 +120,44 @@ def nearest_texts(
                 if spent + size > (budget if spent else 20 * budget):
                     break
                 spent += size
+                added = weight[word]
                 for k in range(begin[word], begin[word + 1]):
                     j = having[k]
-                    if j == i:
-                        continue
-                    if shared[j] == 0:
+                    if shared[j, 0] == 0:
                         touched[n_touched] = j
                         n_touched += 1
-                    shared[j] += weight[word]
+                    shared[j, 0] += added
+            shared[i, 0] = 0
             # Those that share most become candidates.
             n_kept = 0
-            worst = 0
             for t in range(n_touched):
                 j = touched[t]
-                similarity = shared[j] / sqrt(norm[i] * norm[j])
-                shared[j] = 0
+                similarity = shared[j, 0] * shared[j, 1]
+                shared[j, 0] = 0
                 if n_kept < n_candidates:
-                    candidate[n_kept] = j
-                    candidate_score[n_kept] = similarity
-                    if similarity < candidate_score[worst]:
-                        worst = n_kept
-                    n_kept += 1
-                elif similarity > candidate_score[worst]:
-                    candidate[worst] = j
-                    candidate_score[worst] = similarity
-                    for k in range(n_candidates):
-                        if candidate_score[k] < candidate_score[worst]:
-                            worst = k
+                    if j != i:
+                        n_kept += 1
+                        rise(&score[0], &candidate[0], n_kept, similarity, j)
+                elif similarity > score[0]:
+                    sink(&score[0], &candidate[0], n_kept, similarity, j)
+            # `row` has the best weight of what the candidate shares with the first words of the text.
+            length = offsets[i + 1] - offsets[i]
             for t in range(n_kept):
                 j = candidate[t]
-                length = offsets[j + 1] - offsets[j]
                 for b in range(length + 1):
                     row[b] = 0
-                for k in range(offsets[i], offsets[i + 1]):
+                for k in range(offsets[j], offsets[j + 1]):
                     word = ids[k]
-                    added = weight[word]
-                    previous = 0
-                    for b in range(length):
-                        current = row[b + 1]
-                        if ids[offsets[j] + b] == word:
-                            row[b + 1] = previous + added
-                        elif row[b] > current:
-                            row[b + 1] = row[b]
-                        previous = current
+                    if seen[word] != i:
+                        continue
+                    place = last[word]
+                    while place >= 0:
+                        added = row[place] + weight[word]
+                        for b in range(place + 1, length + 1):
+                            if row[b] >= added:
+                                break
+                            row[b] = added
+                        place = before[place]
                 similarity = row[length] / sqrt(norm[i] * norm[j])
                 place = n_nearest
                 while place > 0 and (
