@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError
 from cuecard.stats.arrays import Ints, Singles
+from cuecard.stats.clusters.k_means import k_means_centres, nearest_centres
 from cuecard.text import Scope, Tokens, encoded_texts, tokenise
 
 
@@ -129,13 +130,9 @@ def k_means(
     fitted = np.arange(len(points))
     if len(points) > most_fitted:
         fitted = np.sort(rng.choice(len(points), most_fitted, replace=False))
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import pairwise_distances_argmin_min
-
-    with threadpool_limits(limits=1):
-        model = KMeans(k, n_init=1, random_state=seed).fit(points[fitted], sample_weight=weights[fitted])
-        centres = model.cluster_centers_
-        assigned, distances = pairwise_distances_argmin_min(points, centres)
+    with threadpool_limits(limits=1):  # the number of threads must not change the last digit
+        centres = k_means_centres(points[fitted], weights[fitted], k, seed=seed)
+        assigned, distances = nearest_centres(points, centres)
         while True:
             sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
             if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
@@ -146,12 +143,12 @@ def k_means(
             moved = np.flatnonzero(assigned == dropped)
             assigned = assigned - (assigned > dropped)
             if len(moved):
-                assigned[moved], distances[moved] = pairwise_distances_argmin_min(points[moved], centres)
+                assigned[moved], distances[moved] = nearest_centres(points[moved], centres)
     rank = np.full(len(centres), -1, dtype=np.int64)
     used = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     rank[used] = np.arange(len(used))
     spread = float(weights @ distances.astype(np.float64) ** 2)
-    return Clustering(rank[assigned], distances.astype(np.float32), spread)
+    return Clustering(rank[assigned], distances, spread)
 
 
 def clusterings(
