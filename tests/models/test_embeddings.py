@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix, random_array
 from threadpoolctl import threadpool_limits
 
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models import embed
 from cuecard.models import huggingface as sentence_encoder
-from cuecard.models.embeddings import lexical_embedding, tfidf
+from cuecard.models.embeddings import largest_components, lexical_embedding, tfidf
 
 SENTENCES = [
     "a man is sleeping",
@@ -182,3 +183,13 @@ def test_the_number_of_threads_does_not_change_a_bit() -> None:
         alone = lexical_embedding(texts)
     with threadpool_limits(limits=2):
         np.testing.assert_array_equal(lexical_embedding(texts), alone)
+
+
+@pytest.mark.parametrize("shape", [(60, 25), (25, 60)])
+def test_largest_components_are_those_of_scikit_learn_bit_for_bit(shape):
+    from sklearn.utils.extmath import randomized_svd
+
+    matrix = csr_matrix(random_array(shape, density=0.3, rng=np.random.default_rng(0)), dtype=np.float32)
+    ours = largest_components(matrix, 8, seed=3)
+    for one, other in zip(ours, randomized_svd(matrix, 8, n_iter=4, random_state=3), strict=True):
+        assert np.array_equal(one, other)

@@ -14,6 +14,7 @@ from cuecard.data import Instances
 from cuecard.data.weights import weight_total
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.models.embeddings import embed as embedded
+from cuecard.models.embeddings import largest_components
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Array, Codes, Floats, Ints, chunks
 from cuecard.stats.counted_forest import Points, distinct_points
@@ -73,7 +74,6 @@ def word_movers_distance(
     `cosine_similarity`.
     """
     import ot
-    from sklearn.utils.extmath import randomized_svd
 
     encoded = tokenised or tokenise(pl.concat([first.alias("text"), second.alias("text")]))
     counts = sparse.csr_matrix(
@@ -84,7 +84,7 @@ def word_movers_distance(
     if rank < 1:
         return np.full(len(first), np.nan)
     rarity = np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=counts.shape[1]))) + 1
-    _, singular, right = randomized_svd(counts.multiply(rarity).tocsr(), rank, n_iter=4, random_state=seed)
+    _, singular, right = largest_components(counts.multiply(rarity).tocsr(), rank, seed=seed)
     words = right.T * singular
     lengths = np.linalg.norm(words, axis=1, keepdims=True)
     words = words / np.where(lengths > 0, lengths, 1)
