@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import f as f_distribution
-from scipy.stats import t as t_distribution
+from scipy.special import fdtrc, stdtr, stdtrit
 
 from cuecard.stats.arrays import Floats, Ints
 
@@ -50,14 +49,14 @@ class ConditionalLogit:
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return both ends of every coefficient's interval, by Student's t with G − 1 degrees of freedom."""
-        reach = float(t_distribution.ppf(0.5 + level / 2, max(self.clusters - 1, 1))) * self.errors
+        reach = float(stdtrit(max(self.clusters - 1, 1), 0.5 + level / 2)) * self.errors
         return self.coefficients - reach, self.coefficients + reach
 
     def p_values(self) -> Floats:
         """Return the two-sided p-value of every coefficient."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.abs(self.coefficients) / self.errors
-        values = 2 * t_distribution.sf(np.where(np.isfinite(ratio), ratio, 0.0), max(self.clusters - 1, 1))
+        values = 2 * stdtr(max(self.clusters - 1, 1), -np.where(np.isfinite(ratio), ratio, 0.0))
         return np.asarray(values)
 
     def wald_p(self) -> float:
@@ -66,7 +65,7 @@ class ConditionalLogit:
         if clusters <= p + 1:
             return 1.0
         wald = float(self.coefficients @ np.linalg.pinv(self.covariance) @ self.coefficients)
-        return float(f_distribution.sf(wald * (clusters - p) / (p * (clusters - 1)), p, clusters - p))
+        return float(fdtrc(p, clusters - p, wald * (clusters - p) / (p * (clusters - 1))))
 
 
 def choice_probabilities(utilities: npt.ArrayLike, starts: npt.ArrayLike) -> Floats:

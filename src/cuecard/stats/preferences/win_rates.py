@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
-from scipy.stats import t as t_distribution
+from scipy.special import expit, stdtrit
 
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import (
@@ -65,7 +64,7 @@ def cohen_kappa(
     if groups < 2:
         return Kappa(kappa, -1.0, 1.0, observed, expected)
     error = float(np.sqrt((sums**2).sum() * groups / (groups - 1))) / n
-    reach = float(t_distribution.ppf(0.5 + level / 2, groups - 1)) * error
+    reach = float(stdtrit(groups - 1, 0.5 + level / 2)) * error
     return Kappa(kappa, max(kappa - reach, -1.0), min(kappa + reach, 1.0), observed, expected)
 
 
