@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import altair as alt
 import polars as pl
 from altair.typing import ChartType
-from altair.utils.schemapi import debug_mode
 
 from cuecard.analysis import Summary
 from cuecard.report.palette import LIGHT, vega_config
@@ -210,12 +209,8 @@ def written(
 
 
 def specification(chart: ChartType) -> dict[str, Any]:
-    """Return the Vega-Lite specification without colours; a report adds the scheme of the reader's device.
-
-    Altair's own checks, which go through every row several times, are left to the tests.
-    """
-    with debug_mode(False):
-        spec: dict[str, Any] = chart.to_dict(validate=False)
+    """Return the Vega-Lite specification without colours; a report adds the scheme of the reader's device."""
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     spec.pop("config", None)
     return spec
 

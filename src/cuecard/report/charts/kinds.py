@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 from altair.typing import ChartType
+from altair.utils.schemapi import debug_mode
 
 from cuecard.report.charts.cluster_map import draw_point_map
 from cuecard.report.charts.cue_map import draw_cue_map
@@ -413,5 +414,9 @@ def draw(chart: Chart) -> ChartType:
 
 
 def chart_specification(chart: Chart) -> dict[str, Any]:
-    """Return the specification of a declared chart with its description, without colours."""
-    return specification(draw(chart)) | {"description": chart.alt}
+    """Return the specification of a declared chart with its description, without colours.
+
+    Altair's own checks, which go through every row several times, are left to the tests.
+    """
+    with debug_mode(False):
+        return specification(draw(chart)) | {"description": chart.alt}
