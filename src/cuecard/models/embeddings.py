@@ -55,9 +55,7 @@ def lexical_embedding(
     return np.asarray(left * singular, dtype=np.float32)
 
 
-def largest_components(
-    matrix: csr_matrix, rank: int, *, seed: int
-) -> tuple[Array, Array, Array]:
+def largest_components(matrix: csr_matrix, rank: int, *, seed: int) -> tuple[Array, Array, Array]:
     """Return the largest singular values with their left vectors (columns) and right vectors (rows).
 
     By random projection and power iterations (Halko et al. 2009), in the precision of the matrix: the numbers of

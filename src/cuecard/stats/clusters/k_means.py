@@ -56,7 +56,7 @@ def _with_ones(points: Singles) -> Singles:
 
 
 def _factors(centres: Singles) -> Singles:
-    """Return by what points with a one are multiplied: the squared distances, less the squared lengths of the points."""
+    """Return what points with a one are multiplied by: their squared distances, less their squared lengths."""
     return np.column_stack([-2 * centres, _squares(centres)]).T
 
 
