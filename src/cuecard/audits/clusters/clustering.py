@@ -14,9 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError
+from cuecard.features.units import similar_rows
 from cuecard.stats.arrays import Ints, Singles
 from cuecard.stats.clusters.k_means import k_means_centres, nearest_centres
-from cuecard.text import Scope, Tokens, encoded_texts, tokenise
+from cuecard.text import Scope, Tokens, encode, encoded_texts, tokenise
 
 
 def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
@@ -37,7 +38,13 @@ def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
 
 
 def text_units(data: Instances, scope: Scope) -> Ints:
-    """Return a code for every instance that the copies of its clustered text share."""
+    """Return a code for every instance that copies of its clustered text share, and similar texts that are dependent."""
+    if (
+        scope != "both"
+        and "train" in data.splits
+        and (similar := similar_rows(encode(data), scope)) is not None
+    ):
+        return similar
     return data.units(
         "example" if scope == "both" and not data.grouped else "hypothesis" if scope == "both" else scope
     )
