@@ -39,12 +39,10 @@ def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
 
 def text_units(data: Instances, scope: Scope) -> Ints:
     """Return a code for every instance that copies of its clustered text share, and similar texts that are dependent."""
-    if (
-        scope != "both"
-        and "train" in data.splits
-        and (similar := similar_rows(encode(data), scope)) is not None
-    ):
-        return similar
+    if scope != "both" and "train" in data.splits:
+        similar = similar_rows(encode(data), scope)
+        if similar is not None:
+            return similar
     return data.units(
         "example" if scope == "both" and not data.grouped else "hypothesis" if scope == "both" else scope
     )
