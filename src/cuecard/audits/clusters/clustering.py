@@ -38,7 +38,7 @@ def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
 
 
 def text_units(data: Instances, scope: Scope) -> Ints:
-    """Return a code for every instance that copies of its clustered text share, and similar texts that are dependent."""
+    """Return a code that copies of an instance's clustered text share, and similar texts where they are dependent."""
     if scope != "both" and "train" in data.splits:
         similar = similar_rows(encode(data), scope)
         if similar is not None:
