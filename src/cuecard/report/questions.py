@@ -11,7 +11,7 @@ from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts,
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.verdict import model_headline
-from cuecard.run.next_commands import OPTIONS_OF_DATA, next_commands
+from cuecard.run.next_commands import is_for_evaluation, next_commands, on_same_data, on_same_rows
 from cuecard.wording import display_text, listed
 
 #: Severities that a row names as an answer; remarks are not.
@@ -164,9 +164,13 @@ def _what_helps(card: Card, findings: list[Finding]) -> Answer:
         return Answer(question, "There is nothing to balance.")
     if not any(f.cue or f.chance is not None for f in findings):
         return Answer(question, "No single cue is strong enough to balance.")
-    words = shlex.split(card.provenance.command)
-    rows = [w for w in words[2:3] if not w.startswith("-")]
-    command = shlex.join(["cuecard", "debias", *rows, "--out", "weighted.parquet"]) if rows else ""
+    made = card.provenance.command
+    if is_for_evaluation(made):
+        command = on_same_rows(made, "stress", "--out", "stress")
+        return Answer(
+            question, "Report accuracy on the examples that no partial input gives away.", command=command
+        )
+    command = on_same_rows(made, "debias", "--out", "weighted.parquet")
     benchmark = (
         "" if "test" in card.dataset.splits else "; of a benchmark, write the hard examples (cuecard stress)"
     )
@@ -207,9 +211,4 @@ def _with_section(card: Card, section: str) -> str:
     words = shlex.split(card.provenance.command)
     if words[:2] != ["cuecard", "audit"] or section in card.sections:
         return ""
-    words_of_data = [
-        w
-        for i, w in enumerate(words[2:])
-        if i == 0 or words[i + 1] in OPTIONS_OF_DATA or w in OPTIONS_OF_DATA
-    ]
-    return shlex.join(["cuecard", "audit", *words_of_data, "--only", section])
+    return on_same_data(card.provenance.command, "audit", "--only", section)

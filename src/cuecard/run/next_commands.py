@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -24,6 +25,8 @@ OPTIONS_OF_ROWS = frozenset(
         "--name",
     }
 )
+#: Those of them that still apply to rows that were written with a header line of their own.
+OPTIONS_OF_WRITTEN_ROWS = OPTIONS_OF_ROWS - {"--header"}
 OPTIONS_OF_DATA = OPTIONS_OF_ROWS | {"--test", "--holdout", "--seed"}
 FLAGS_OF_DATA = frozenset({"--keep-unlabelled"})
 #: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
@@ -83,6 +86,35 @@ def on_same_data(command: str, verb: str, *more: object) -> str:
     return shlex.join(["cuecard", verb, *kept, *map(str, more)])
 
 
+def on_same_rows(command: str, verb: str, *more: object) -> str:
+    """Return what to type to run a verb on the training rows of a command alone; nothing where it reads no dataset.
+
+    >>> on_same_rows("cuecard audit a.tsv --test b.tsv --header none", "debias", "--out", "w.parquet")
+    'cuecard debias a.tsv --header none --out w.parquet'
+    """
+    kept = _kept(shlex.split(command)[2:], OPTIONS_OF_ROWS, frozenset())
+    if not kept or kept[0].startswith("-"):
+        return ""
+    return shlex.join(["cuecard", verb, *kept, *map(str, more)])
+
+
+def is_for_evaluation(command: str) -> bool:
+    """Return whether the only rows of a command are, by their name, no training set: nobody trains on them.
+
+    >>> [is_for_evaluation(f"cuecard audit {data}") for data in ("snli/test.csv", "hf:snli:validation", "contest.csv")]
+    [True, True, False]
+    >>> is_for_evaluation("cuecard audit dev.csv --test test.csv")
+    False
+    """
+    words = shlex.split(command)[2:]
+    rows = next((one.value or "" for one in arguments_in(words) if not one.option), "")
+    split = rows.rpartition(":")[2].rstrip("/").rpartition("/")[2]
+    return not _value(words, ("--test",)) and _EVALUATION.search(split.lower()) is not None
+
+
+_EVALUATION = re.compile(r"(?<![a-z])(test|dev|validation|valid|val|eval|benchmark)(?![a-z])")
+
+
 def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
     """Return what to type after an audit, a probe or debiasing, each with what it does; empty after other verbs.
 
@@ -101,21 +133,19 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         predicted = [*data, "--predictions", "FILE"]
         return [*steps, (shlex.join(["cuecard", "probe", *predicted]), "test whether a model uses the cues")]
     if verb == "probe":
-        rows = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())
-        if not rows or rows[0].startswith("-"):  # verdicts alone, without a dataset
-            return []
-        if not (
-            _value(words, ("--test",)) or _value(words, ("--holdout",))
-        ):  # a benchmark, nobody trains on it
-            hard = ["cuecard", "stress", *rows, "--out", "stress"]
-            return [(shlex.join(hard), "write the examples that no partial input gives away")]
-        weighted = ["cuecard", "debias", *rows, "--out", "weighted.parquet"]
-        return [(shlex.join(weighted), "balance the cues before training")]
+        command = card.provenance.command
+        if not (weighted := on_same_rows(command, "debias", "--out", "weighted.parquet")):
+            return []  # verdicts alone, without a dataset
+        if is_for_evaluation(command) or not (_value(words, ("--test",)) or _value(words, ("--holdout",))):
+            hard = on_same_rows(command, "stress", "--out", "stress")
+            return [(hard, "write the examples that no partial input gives away")]
+        return [(weighted, "balance the cues before training")]
     if verb == "debias" and (out := _value(words[2:], ("--out", "-o"))):
         if card.provenance.engine:  # read in parts: an audit with weights takes all of it at once
             return []
         column = _value(words[2:], ("--weight-column",)) or "weight"
-        rest = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())[1:]
+        rest = _kept(words[2:], OPTIONS_OF_WRITTEN_ROWS, frozenset())
+        rest.remove(_value(words[2:], ("",)))
         place = Path(out).with_suffix("") if Path(out).suffix else f"{out.rstrip('/')}-audit"
         again = ["cuecard", "audit", out, *rest, "--weights", column, "--out", str(place)]
         return [(shlex.join(again), "audit the weighted set")]

@@ -25,10 +25,12 @@ from cuecard._lazy import PYTHON
 from cuecard.analysis import Analysis
 from cuecard.run.next_commands import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
 
-#: Options that say how a dataset is read, with a value.
+#: Options that say how a dataset is read, with a value; the seed is one of them where it draws the held-out split.
 READING_OPTIONS = OPTIONS_OF_DATA - {"--seed"}
 #: Those of them that name files.
 _PATHS = frozenset({"--test", "--label-file"})
+#: Options of a reading that verbs about training examples alone do not have.
+NOT_OF_TRAINING = ("--test", "--holdout", "--seed", "--keep-unlabelled")
 #: Verbs whose first argument is a dataset.
 VERBS = frozenset({"audit", "probe", "debias", "ask", "train", "stress"})
 
@@ -71,8 +73,10 @@ def reading_of(command: str) -> Reading | None:
     if len(words) < 3 or Path(words[0]).name != "cuecard" or words[1] not in VERBS:
         return None
     parts = list(arguments_in(words[2:]))
+    drawn = any(one.option == "--holdout" for one in parts)
+    names = READING_OPTIONS | ({"--seed"} if drawn else set())
     train = next((one.value for one in parts if not one.option), None)
-    options = tuple((one.option, one.value or "") for one in parts if one.option in READING_OPTIONS)
+    options = tuple((one.option, one.value or "") for one in parts if one.option in names)
     flags = tuple(one.option for one in parts if one.option in FLAGS_OF_DATA)
     return None if train is None else Reading(train, options, flags)
 
@@ -114,7 +118,7 @@ def equivalent(page: str, command: str, folder: Path, root: Path, *, feature: st
         return shown_command("explain", [feature, *reading.arguments()], root)
     if page == "models":
         return shown_command("probe", [*reading.arguments(), "--predictions", "FILE"], root)
-    train_only = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
+    train_only = reading.arguments(without=NOT_OF_TRAINING)
     return shown_command("debias", [*train_only, "--out", "weighted.parquet"], root)
 
 

@@ -261,6 +261,7 @@ def load_reading(reading: Reading, root: Path) -> Instances:
         "label_file": label_files or None,
         "keep_unlabelled": "--keep-unlabelled" in reading.flags or None,
         "holdout": float(options["--holdout"]) if "--holdout" in options else None,
+        "seed": int(options["--seed"]) if "--seed" in options else None,
         "max_skipped": float(options["--max-skipped"]) if "--max-skipped" in options else None,
         **{name: options.get(f"--{name}") for name in ("task", "labels", "header", "cluster")},
         "on_error": options.get("--on-error"),

@@ -20,7 +20,7 @@ from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.web.explorer import Explorer
-from cuecard.web.forms import Reading, inside, names_in, reading_of_card, shown_command
+from cuecard.web.forms import NOT_OF_TRAINING, Reading, inside, names_in, reading_of_card, shown_command
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
@@ -173,7 +173,7 @@ class Service:
             raise UsageError("There is nothing to probe: upload predictions or choose a model.")
         reading = self._reading_of(entry)
         if body.test:
-            options = [(n, v) for n, v in reading.options if n not in ("--test", "--holdout")]
+            options = [(n, v) for n, v in reading.options if n not in NOT_OF_TRAINING]
             reading = Reading(reading.train, (("--test", self.path_of(body.test)), *options), reading.flags)
         arguments = reading.arguments()
         for source in body.predictions:
@@ -203,7 +203,7 @@ class Service:
         folder = self._new_folder(body.name or f"{entry.name}-weights", reading)
         ending = "".join(Path(reading.train).suffixes[-2:]) if Path(reading.train).is_file() else ""
         kind = ending if ending in (".csv", ".tsv", ".jsonl") else ".parquet"
-        arguments = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
+        arguments = reading.arguments(without=NOT_OF_TRAINING)
         arguments += ["--method", body.method, *_settings(body.settings)]
         rows = self.settings.weights / f"{folder.name}{kind}"
         rows.parent.mkdir(exist_ok=True)

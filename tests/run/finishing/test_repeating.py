@@ -4,8 +4,9 @@ import pytest
 from typer.main import get_command
 
 from cuecard.analysis import Finding
-from cuecard.card.card import Card, DatasetInfo, Provenance
+from cuecard.card.card import Card, DatasetInfo, Provenance, Section
 from cuecard.cli.main import app
+from cuecard.report.questions import answers
 from cuecard.run.next_commands import (
     FLAGS,
     FLAGS_OF_DATA,
@@ -100,3 +101,15 @@ def test_options_of_the_data_exist():
 
 def test_no_command_follows_a_card_made_in_python():
     assert next_commands(card_of("")) == []
+
+
+@pytest.mark.parametrize("verb", ["audit", "probe"])
+@pytest.mark.parametrize("data", ["snli/test.csv", "dev.jsonl --holdout 0.5", "hf:snli:validation"])
+def test_nobody_is_told_to_reweight_what_is_only_evaluated(verb, data):
+    cue = Finding("cues", "high", "t", "x", cue="no", value=0.9, chance=0.5)
+    card = card_of(f"cuecard {verb} {data} --columns label=gold --predictions p.csv", cue)
+    card.sections["cues"] = Section(title="Cues", status="done")
+    commands = [command for command, _ in next_commands(card)] + [row.command for row in answers(card)]
+    assert not [command for command in commands if command.startswith("cuecard debias")]
+    plain = data.partition(" ")[0]
+    assert f"cuecard stress {plain} --columns label=gold --out stress" in commands
