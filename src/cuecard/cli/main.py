@@ -29,11 +29,13 @@ from cuecard.cli.verbs.cards import (
     BOARD_EXAMPLES,
     COMPARE_EXAMPLES,
     EXPORT_EXAMPLES,
+    MCP_EXAMPLES,
     REPORT_EXAMPLES,
     SERVE_EXAMPLES,
     board,
     compare,
     export,
+    mcp,
     report,
     serve,
 )
@@ -111,6 +113,7 @@ for _verb, _examples, _panel in (
     (check, CHECK_EXAMPLES, "Read cards"),
     (serve, SERVE_EXAMPLES, "Read cards"),
     (export, EXPORT_EXAMPLES, "Read cards"),
+    (mcp, MCP_EXAMPLES, "Read cards"),
 ):
     app.command(_verb.__name__, epilog=_examples, cls=Verb, rich_help_panel=_panel)(_verb)
 app.add_typer(tools, name="tools", rich_help_panel="More commands")

@@ -1,4 +1,4 @@
-"""Verbs that read cards: `cuecard report`, `compare`, `board`, `export` and `serve`."""
+"""Verbs that read cards: `cuecard report`, `compare`, `board`, `export`, `serve` and `mcp`."""
 
 from __future__ import annotations
 
@@ -369,3 +369,32 @@ def serve(
     Thread(target=all_forms, daemon=True).start()  # so that the first form opens at once
     typer.echo(f"CueCard is at {address} (stop it with Ctrl-C)")
     uvicorn.run(create_app(settings), host=host, port=port, log_level="warning", access_log=False)
+
+
+MCP_EXAMPLES = """
+Examples:
+
+`cuecard mcp --root data`
+
+In the settings of an agent: command `cuecard`, arguments `mcp --root FOLDER`.
+"""
+
+
+def mcp(
+    root: Annotated[
+        Path,
+        option(
+            "--root", "DIR", "Folder with data and cards; nothing outside it is read or written.", parser=path
+        ),
+    ] = Path("."),
+) -> None:
+    """Offer audit, explain, check, compare and cards to agents over the Model Context Protocol, on standard streams."""
+    from cuecard.errors import MissingExtraError, UsageError
+
+    try:
+        from cuecard.web.agents import create_server
+    except ImportError as error:
+        raise MissingExtraError(error.name or "mcp", "mcp", "The server for agents") from None
+    if not root.is_dir():
+        raise UsageError(f"{root} is not a folder: create it, or name another with --root.")
+    create_server(root).run()
