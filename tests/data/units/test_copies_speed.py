@@ -11,7 +11,8 @@ import pytest
 from cuecard.data.fingerprint import mixed
 from cuecard.data.units import FoldedTexts, copies
 from cuecard.data.units import sketches as folding
-from cuecard.data.units.copies import ALIKE, LEAST_WORDS, LOOSELY, band_keys, in_order
+from cuecard.data.units.copies import ALIKE, LOOSELY, band_keys, in_order
+from cuecard.data.units.sketches import LEAST_WORDS
 from cuecard.features.style import formatting
 from cuecard.stats import _native
 
@@ -160,10 +161,13 @@ def test_bits_of_texts_and_runs_are_those_of_their_words(width: int) -> None:
     runs = np.array([0, 1, 5, 30])
     keys, run_keys = (np.empty((10, n), dtype=np.uint64) for n in (30, 3))
     bits, run_bits = (np.empty((n, width), dtype=np.uint64) for n in (30, 3))
-    _native.band_keys(words, starts, runs, 3, keys, run_keys, bits, run_bits, 0, 0)
+    _native.band_keys(words, starts, runs, 3, keys, run_keys, bits, run_bits, 0, 0, 0)
     np.testing.assert_array_equal(bits, _native.wide_bits(words, starts, np.arange(30), width))
     np.testing.assert_array_equal(run_bits, _native.wide_bits(words, starts[runs], np.arange(3), width))
     np.testing.assert_array_equal(run_keys, band_keys(words, starts[runs]))
+    of_long = np.zeros_like(keys)
+    _native.band_keys(words, starts, runs[:1], 3, of_long, run_keys, bits, run_bits, 0, 0, 6)
+    np.testing.assert_array_equal(of_long, np.where(np.diff(starts) >= 6, keys, 0))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5_000])
@@ -176,16 +180,6 @@ def test_repeated_keys_are_all_found_and_hardly_any_other(n: int) -> None:
     assert np.isin(more, places).all()
     assert (np.diff(places) > 0).all()
     assert len(places) <= len(more) + n / 50
-
-
-def test_texts_of_a_key_are_brought_into_order() -> None:
-    rng = np.random.default_rng(0)
-    keys = np.sort(rng.integers(0, 60, 900).astype(np.uint64))
-    keys[:200] = keys[0]  # more than are sorted one by one
-    texts = rng.permutation(900)
-    expected = texts[np.lexsort((texts, keys))]
-    _native.order_within(keys, texts)
-    assert texts.tolist() == expected.tolist()
 
 
 def test_texts_that_are_read_in_parts_have_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total, started
 from cuecard.data.space import MEMORY, Space
-from cuecard.data.units.sketches import BANDS, HEIGHT, Sketch, Sketches, folded, sketch
+from cuecard.data.units.sketches import BANDS, HEIGHT, LEAST_WORDS, Sketch, Sketches, folded, sketch
 from cuecard.stats import _native
 from cuecard.stats.arrays import Array, Ints
 
@@ -19,8 +19,6 @@ from cuecard.stats.arrays import Array, Ints
 ALIKE = 0.7
 #: … or are linked by such texts and share this much of them with the text that leads the unit …
 LOOSELY = 0.5
-#: … and both have at least this many different words: shorter sentences resemble each other by chance.
-LEAST_WORDS = 6
 #: Fewer words are hashed on one thread: to start another takes longer.
 WORDS_PER_THREAD = 200_000
 
@@ -128,7 +126,7 @@ def band_keys(
     def write_part(part: int) -> None:
         first, last = parts[part]
         own = starts[first : last + 1]
-        _native.band_keys(words, own, no_runs, height, keys, none, no_bits, no_bits[:0], first, 0)
+        _native.band_keys(words, own, no_runs, height, keys, none, no_bits, no_bits[:0], first, 0, 0)
 
     on_threads(write_part, len(parts))
     return keys
@@ -141,18 +139,20 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
     looking for its keys is done for few.
     """
     first = _first_copies(texts.whole)
-    rows = np.flatnonzero(first == np.arange(len(first)))
-    of_bands = [_shared(of_band, rows) for of_band in texts.keys]
-    sharing = np.zeros(len(first), dtype=np.bool_)
+    rows = np.flatnonzero((first == np.arange(len(first))) & (texts.sizes >= LEAST_WORDS))
+    # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
+    rows = rows[_native.rising_order(texts.whole[rows])]
+    of_bands = on_threads(lambda band: _shared(texts.keys[band][rows]), len(texts.keys))
+    sharing = np.zeros(len(rows), dtype=np.bool_)
     for those, _ in of_bands:
         sharing[those] = True
-    some = np.flatnonzero(sharing)
-    # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
-    some = some[_native.rising_order(texts.whole[some])]
-    some = some[_are_long(texts, some)]
-    place_of = np.full(len(first), -1, dtype=np.int64)
-    place_of[some] = np.arange(len(some))
-    shared = [_in_order_of_texts(place_of[those], of_those) for those, of_those in of_bands]
+    sharing[sharing] = _are_long(texts, rows[sharing])
+    some = rows[sharing]
+    place_of = np.where(sharing, np.cumsum(sharing) - 1, -1)
+    shared = []
+    for those, keys in of_bands:
+        there = sharing[those]
+        shared.append((place_of[those[there]], keys[there]))
     bits = texts.bits[some]
     sets, bounds = _sets_of_maybe_alike(texts, some, bits, shared, alike)
     own = np.arange(len(some), dtype=np.int64)
@@ -218,13 +218,9 @@ def _first_copies(whole: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     return first
 
 
-def _shared(
-    keys: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """Return those of the rows that have the key of another one, by rising key, and their keys."""
-    every = len(rows) == len(keys)
-    places = _native.repeated(keys if every else keys[rows])
-    places = places if every else rows[places]
+def _shared(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the places of keys that occur more than once, by rising key and then by place, and these keys."""
+    places = _native.repeated(keys)
     of_places = keys[places]
     order = _native.rising_order(of_places)
     rising = of_places[order]
@@ -241,19 +237,6 @@ def _width(sizes: npt.NDArray[np.int64]) -> int:
     while width < most:
         width *= 2
     return width
-
-
-def _in_order_of_texts(
-    texts: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """Return texts by rising key, those of one key in rising order, and the keys; texts of -1 are left out.
-
-    The keys are in rising order already.
-    """
-    there = texts >= 0
-    texts, keys = texts[there], keys[there]
-    _native.order_within(keys, texts)
-    return texts, keys
 
 
 def _numbered(

@@ -97,6 +97,8 @@ Hashes = npt.NDArray[np.uint64]
 #: With bands of three hashes, two texts at the threshold are compared with a probability of 1 − (1 − .7³)¹⁰ = .985.
 BANDS = 10
 HEIGHT = 3
+#: Texts of fewer different words resemble each other by chance: they have no near copies, and no keys.
+LEAST_WORDS = 6
 #: Words for which 64 bits tell most texts apart; longer ones take more bits, at most 64 times as many.
 WORDS_PER_64_BITS = 40
 #: A word and the space behind it have about this many bytes.
@@ -154,6 +156,7 @@ def sketch(
     n, bounds = len(texts), np.zeros(1, dtype=np.int64) if runs is None else runs
     n_runs = len(bounds) - 1
     width = _width(texts, n_runs or n)
+    least_words = 0 if n_runs else LEAST_WORDS
     whole, sizes = space.array(np.uint64, n), space.array(np.int64, n)
     keys, run_keys = (space.array(np.uint64, (BANDS, count)) for count in (n, n_runs))
     bits, run_bits = (space.array(np.uint64, (count, width)) for count in (n, n_runs))
@@ -162,7 +165,7 @@ def sketch(
         whole[first : first + len(part.whole)] = part.whole
         sizes[first : first + len(part.whole)] = np.diff(part.starts)
         _native.band_keys(
-            part.words, part.starts, own_runs, HEIGHT, keys, run_keys, bits, run_bits, first, first_run
+            part.words, part.starts, own_runs, HEIGHT, keys, run_keys, bits, run_bits, first, first_run, least_words
         )
 
     marks = _read(texts, bounds, prompts, keep)

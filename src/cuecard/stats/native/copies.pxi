@@ -166,13 +166,14 @@ def band_keys(
     uint64_t[:, ::1] run_bits,
     int64_t first,
     int64_t first_run,
+    int64_t least_words,
 ):
     """Write a number per band for every text and every run of texts, made of words in any order, and bits of the words.
 
     Two texts share a number with probability (Jaccard index) ^ height. Texts from `runs[i]` to `runs[i + 1]` are one
     run, such as the choices of a question: the least hash of its words is the least of its texts'. `first` texts and
     `first_run` runs stand before these. Of 64 × `width` bits of a text, a power of two, one is set for each word; where
-    the width is 0, none are written.
+    the width is 0, none are written. Of texts with fewer than `least_words` words, nothing is written.
     """
     cdef int64_t bands = keys.shape[0], width = bits.shape[1], n_runs = runs.shape[0] - 1, run = 0, i, j, layer
     # Eight at a time, so that none is left to be made alone.
@@ -190,6 +191,8 @@ def band_keys(
             salts[layer] ^= salts[layer] >> 30
         memset(&least_of_run[0], 255, hashes * sizeof(uint64_t))
         for i in range(starts.shape[0] - 1):
+            if starts[i + 1] - starts[i] < least_words:
+                continue
             memset(&least[0], 255, hashes * sizeof(uint64_t))
             lower_hashes(&least[0], &salts[0], hashes, own + starts[i], starts[i + 1] - starts[i])
             write_keys(&least[0], keys, first + i, height)
@@ -236,11 +239,6 @@ def wide_bits(const uint64_t[::1] words, const int64_t[::1] starts, const int64_
 
 cdef int compare_hashes(const void* a, const void* b) noexcept nogil:
     cdef uint64_t one = (<const uint64_t*> a)[0], two = (<const uint64_t*> b)[0]
-    return (one > two) - (one < two)
-
-
-cdef int compare_numbers(const void* a, const void* b) noexcept nogil:
-    cdef int64_t one = (<const int64_t*> a)[0], two = (<const int64_t*> b)[0]
     return (one > two) - (one < two)
 
 
@@ -363,26 +361,6 @@ def rising_order(const uint64_t[::1] keys):
     return order.base
 
 
-def order_within(const uint64_t[::1] keys, int64_t[::1] texts):
-    """Bring the texts of every key into rising order; in place. Those of a key stand together, and most are few."""
-    cdef int64_t start = 0, place, i, j, text
-    with nogil:
-        for place in range(1, keys.shape[0] + 1):
-            if place < keys.shape[0] and keys[place] == keys[start]:
-                continue
-            if place - start > SHORT:
-                qsort(&texts[start], place - start, sizeof(int64_t), compare_numbers)
-            else:
-                for i in range(start + 1, place):
-                    text = texts[i]
-                    j = i
-                    while j > start and texts[j - 1] > text:
-                        texts[j] = texts[j - 1]
-                        j -= 1
-                    texts[j] = text
-            start = place
-
-
 cdef inline double jaccard(const uint64_t[::1] sets, const int64_t[::1] bounds, int64_t a, int64_t b) noexcept nogil:
     """Return the Jaccard index of two sets of sorted words."""
     cdef int64_t i = bounds[a], end_a = bounds[a + 1], j = bounds[b], end_b = bounds[b + 1]
@@ -448,14 +426,16 @@ def join_alike(
                 prefetch(&leader[ahead])
                 prefetch(&bits[ahead])
                 prefetch(&bounds[ahead])
+            if bounds[text] == bounds[text + 1]:
+                continue  # ruled out already
             for turn in range(2):
                 other = order[start] if turn == 0 else order[place - 1]
+                if bounds[other] == bounds[other + 1]:
+                    continue
                 mine = leader_of(leader, text)
                 theirs = leader_of(leader, other)
                 if mine == theirs:
                     break
-                if bounds[text] == bounds[text + 1] or bounds[other] == bounds[other + 1]:
-                    continue  # ruled out already
                 words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
                 if count_bits(bits[text] ^ bits[other]) > most * words + 1e-9:
                     continue
@@ -484,6 +464,8 @@ def mark_alike(
                 start = place
                 continue
             text = order[place]
+            if place + KEYS_AHEAD < order.shape[0] and order[place + KEYS_AHEAD] >= 0:
+                prefetch(&bits[order[place + KEYS_AHEAD], 0])
             for turn in range(2):
                 other = order[start] if turn == 0 else order[place - 1]
                 if text < 0 or other < 0:
