@@ -206,27 +206,31 @@ def unit_levels(
     `near` are units of the training rows by scope and `totals` the instances of every label, which are more than these
     rows where only those with copies are here. A column of clusters is one level, of which nothing more is assumed.
     """
+    scopes = list(near)
+    of_scopes = on_threads(lambda i: _levels(data, scopes[i], near[scopes[i]], totals), len(scopes))
+    return dict(zip(scopes, of_scopes, strict=True))
+
+
+def _levels(data: Encoded, scope: UnitScope, codes: Ints, totals: npt.NDArray[np.int64]) -> list[UnitLevel]:
+    """Return the levels of one kind of text."""
     instances = data.instances
-    levels: dict[UnitScope, list[UnitLevel]] = {}
-    for scope, codes in near.items():
-        similar = similar_rows(data, scope)
-        every = [codes] if similar is None else [codes, similar]
-        if instances.cluster is None and (scope == "hypothesis" or scope == "premise"):
-            closest = instances.closest_units(scope)[: len(codes)]
-            divided = distinct_codes(closest) > distinct_codes(codes)
-            every += [closest if divided else codes] if divided or similar is not None else []
-        rows = float(totals.sum())
-        labels, prior = instances.label_codes[: len(codes)], totals / rows
-        levels[scope] = [
-            UnitLevel(
-                own,
-                copy_correlation(own, labels, prior),
-                rows if instances.cluster is None else np.inf,
-                float(np.dot(sizes := np.bincount(own), sizes)) + rows - len(own),
-            )
-            for own in every
-        ]
-    return levels
+    similar = similar_rows(data, scope)
+    every = [codes] if similar is None else [codes, similar]
+    if instances.cluster is None and (scope == "hypothesis" or scope == "premise"):
+        closest = instances.closest_units(scope)[: len(codes)]
+        divided = distinct_codes(closest) > distinct_codes(codes)
+        every += [closest if divided else codes] if divided or similar is not None else []
+    rows = float(totals.sum())
+    labels, prior = instances.label_codes[: len(codes)], totals / rows
+    return [
+        UnitLevel(
+            own,
+            copy_correlation(own, labels, prior),
+            rows if instances.cluster is None else np.inf,
+            float(np.dot(sizes := np.bincount(own), sizes)) + rows - len(own),
+        )
+        for own in every
+    ]
 
 
 def _of_every_row(counted: FeatureCounts) -> tuple[npt.NDArray[np.int32], Ints]:

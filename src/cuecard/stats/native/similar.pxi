@@ -53,12 +53,13 @@ def nearest_texts(
     counts = np.zeros(n_types + 1, dtype=np.int64)
     cdef int64_t[::1] count = counts
     cdef int32_t[::1] seen = np.full(n_types, -1, dtype=np.int32)
-    for i in range(n):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-        for k in range(offsets[i], offsets[i + 1]):
-            if seen[ids[k]] != i:
-                seen[ids[k]] = i
-                count[ids[k] + 1] += 1
+    with nogil:
+        for i in range(n):
+            longest = max(longest, offsets[i + 1] - offsets[i])
+            for k in range(offsets[i], offsets[i + 1]):
+                if seen[ids[k]] != i:
+                    seen[ids[k]] = <int32_t> i
+                    count[ids[k] + 1] += 1
     cdef double[::1] weight = np.log(n / np.maximum(counts[1:], 1)) + common
     cdef double[::1] norm = np.zeros(n)
     begins = np.cumsum(counts)
@@ -66,14 +67,15 @@ def nearest_texts(
     cdef int64_t[::1] end = begins.copy()
     cdef int32_t[::1] having = np.empty(begins[n_types], dtype=np.int32)
     seen[:] = -1
-    for i in range(n):
-        for k in range(offsets[i], offsets[i + 1]):
-            word = ids[k]
-            norm[i] += weight[word]
-            if seen[word] != i:
-                seen[word] = i
-                having[end[word]] = i
-                end[word] += 1
+    with nogil:
+        for i in range(n):
+            for k in range(offsets[i], offsets[i + 1]):
+                word = ids[k]
+                norm[i] += weight[word]
+                if seen[word] != i:
+                    seen[word] = <int32_t> i
+                    having[end[word]] = <int32_t> i
+                    end[word] += 1
     nearest = np.full((looked_up.shape[0], n_nearest), -1, dtype=np.int32)
     similarities = np.zeros((looked_up.shape[0], n_nearest))
     cdef int32_t[:, ::1] found = nearest

@@ -9,6 +9,21 @@ ctypedef fused counts_t:
     int64_t
 
 
+# What a type has in the unit that is read, and in all units before: beside each other, as both are looked up by type.
+cdef struct InUnit:
+    int64_t row
+    int64_t unit
+    int64_t rows
+    double mass
+
+
+cdef struct InUnits:
+    int64_t units
+    int64_t rows
+    double squares
+    double crossed
+
+
 def repeated_sums(
     const int32_t[::1] ids,
     const int64_t[::1] offsets,
@@ -22,54 +37,62 @@ def repeated_sums(
 
     Rows `order[bounds[u]:bounds[u + 1]]` are unit u; the types of row i are `ids[offsets[i]:offsets[i + 1]]`, of which
     repeats count once. Returned are the number of units with the type, the sum over them of (summed weight)², and by
-    bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many units there are and their sum of m²;
-    at last the number of rows with the type, and the sum over them of the rows of their units.
+    bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many units there are and their sum of m²,
+    where bins are more than one; at last the number of rows with the type, and the sum over them of the rows of their
+    units.
     """
-    cdef int64_t[::1] units = np.zeros(n_types, dtype=np.int64)
-    cdef int64_t[::1] all_rows = np.zeros(n_types, dtype=np.int64)
-    cdef double[::1] squares = np.zeros(n_types)
-    cdef double[::1] crossed = np.zeros(n_types)
+    sums_dtype = [("units", "i8"), ("rows", "i8"), ("squares", "f8"), ("crossed", "f8")]
+    cdef InUnits[::1] sums = np.zeros(n_types, dtype=sums_dtype)
+    cdef InUnit[::1] now = np.zeros(n_types, dtype=[("row", "i8"), ("unit", "i8"), ("rows", "i8"), ("mass", "f8")])
     cdef int64_t[:, ::1] many = np.zeros((n_types, n_bins), dtype=np.int64)
     cdef double[:, ::1] rows_squared = np.zeros((n_types, n_bins))
-    cdef int64_t[::1] last_row = np.full(n_types, -1, dtype=np.int64)
-    cdef int64_t[::1] last_unit = np.full(n_types, -1, dtype=np.int64)
-    cdef int64_t[::1] rows = np.zeros(n_types, dtype=np.int64)
-    cdef double[::1] mass = np.zeros(n_types)
     cdef int64_t[::1] touched = np.empty(n_types, dtype=np.int64)
     cdef int64_t unit, used, size, place, row, j, i, m, b
+    cdef const int32_t* types = &ids[0] if ids.shape[0] else NULL
+    cdef InUnit* own
+    cdef InUnits* whole
     cdef int32_t type_
     with nogil:
+        for i in range(n_types):
+            now[i].row = now[i].unit = -1
         for unit in range(bounds.shape[0] - 1):
             used = 0
             size = bounds[unit + 1] - bounds[unit]
             for place in range(bounds[unit], bounds[unit + 1]):
                 row = order[place]
+                if place + TEXTS_AHEAD < order.shape[0]:
+                    prefetch(types + offsets[order[place + TEXTS_AHEAD]])
                 for j in range(offsets[row], offsets[row + 1]):
                     type_ = ids[j]
-                    if last_row[type_] == row:
+                    own = &now[type_]
+                    if own.row == row:
                         continue
-                    last_row[type_] = row
-                    if last_unit[type_] != unit:
-                        last_unit[type_] = unit
-                        rows[type_] = 0
-                        mass[type_] = 0.0
+                    own.row = row
+                    if own.unit != unit:
+                        own.unit = unit
+                        own.rows = 0
+                        own.mass = 0.0
                         touched[used] = type_
                         used += 1
-                    rows[type_] += 1
-                    mass[type_] += weights[row]
+                    own.rows += 1
+                    own.mass += weights[row]
             for i in range(used):
-                type_ = <int32_t> touched[i]
-                m = rows[type_]
+                own = &now[touched[i]]
+                whole = &sums[touched[i]]
+                m = own.rows
+                whole.units += 1
+                whole.rows += m
+                whole.squares += own.mass * own.mass
+                whole.crossed += m * size
+                if n_bins == 1:
+                    continue
                 b = 0
                 while m >> (b + 1) > 0 and b + 1 < n_bins:
                     b += 1
-                units[type_] += 1
-                all_rows[type_] += m
-                squares[type_] += mass[type_] * mass[type_]
-                crossed[type_] += m * size
-                many[type_, b] += 1
-                rows_squared[type_, b] += m * m
-    return units.base, squares.base, many.base, rows_squared.base, all_rows.base, crossed.base
+                many[touched[i], b] += 1
+                rows_squared[touched[i], b] += m * m
+    every = sums.base
+    return every["units"], every["squares"], many.base, rows_squared.base, every["rows"], every["crossed"]
 
 
 # The cumulant generating function of a sum, and its first two derivatives.
