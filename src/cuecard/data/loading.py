@@ -19,6 +19,7 @@ from cuecard.data.layout.labels import Threshold
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape_split
 from cuecard.data.options import MAX_SKIPPED, ReadOptions
+from cuecard.data.parallel import started
 from cuecard.data.presets import Preset
 from cuecard.data.reading.files import OnError
 from cuecard.data.reading.formats import shown, stem, typed_path
@@ -164,11 +165,23 @@ class DatasetSpec:
     dev: Source | None = None
     options: ReadOptions = field(default_factory=ReadOptions)
     when_loaded: Callable[[Instances], object] | None = None
+    #: Returns the dataset that a thread has begun to read; None where it does not fit in memory.
+    reading: Callable[[], Instances | None] | None = field(default=None, compare=False, repr=False)
+
+    def begun(self) -> DatasetSpec:
+        """Return the same dataset, which a thread begins to read now if it fits in half of the free memory."""
+
+        def read() -> Instances | None:
+            fits = self.fits(free_memory() // 2)
+            return self._instances(self._tables(MEMORY), MEMORY).data if fits else None
+
+        return replace(self, reading=started(read))
 
     def __call__(self, space: Space | None = None) -> Instances:
         """Return the dataset, loaded now: what does not fit in half of the free memory is mapped from disk."""
         space = self._space() if space is None else space
-        data = self._instances(self._tables(space), space).data
+        begun = self.reading() if self.reading is not None and space.folder is None else None
+        data = self._instances(self._tables(space), space).data if begun is None else begun
         if self.when_loaded is not None:
             self.when_loaded(data)
         return data

@@ -34,7 +34,7 @@ from cuecard.cli.options.shared import (
 from cuecard.cli.streams import set_examples
 
 if TYPE_CHECKING:
-    from cuecard.data import Instances
+    from cuecard.data import DatasetSpec, Instances
 
 
 AUDIT_EXAMPLES = """
@@ -137,9 +137,10 @@ def audit(
             typer.echo(what_was_read(data), err=True)
 
     spec = dataset.spec(seed, when_loaded)
-    small = dataset.is_small and memory is None and engine is None
-    # What is needed from here on takes longer to import than small files take to read.
-    data = spec() if small else spec
+    data: Instances | DatasetSpec = spec
+    if memory is None and engine is None:
+        # What is needed from here on takes longer to import than small files take to read.
+        data = spec() if dataset.is_small else spec.begun()
     from cuecard.run import audit as run_audit
     from cuecard.run import kept_until_written, parse_settings
 
