@@ -165,7 +165,17 @@ def sketch(
         whole[first : first + len(part.whole)] = part.whole
         sizes[first : first + len(part.whole)] = np.diff(part.starts)
         _native.band_keys(
-            part.words, part.starts, own_runs, HEIGHT, keys, run_keys, bits, run_bits, first, first_run, least_words
+            part.words,
+            part.starts,
+            own_runs,
+            HEIGHT,
+            keys,
+            run_keys,
+            bits,
+            run_bits,
+            first,
+            first_run,
+            least_words,
         )
 
     marks = _read(texts, bounds, prompts, keep)
