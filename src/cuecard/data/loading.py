@@ -16,8 +16,9 @@ from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.label_lists import with_one_label
 from cuecard.data.layout.labels import Threshold
+from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
-from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape_split
+from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape, shape_split
 from cuecard.data.options import MAX_SKIPPED, ReadOptions
 from cuecard.data.parallel import started
 from cuecard.data.presets import Preset
@@ -263,7 +264,7 @@ class DatasetSpec:
         preset, _ = without_preset(self.train)
         options = replace(self.options, preset=preset)
         raws = {split: options.cut(table.flat()) for split, table in tables.items()}
-        roles = columns_of(raws, options)
+        roles = columns_of(raws, options, _works)
         if "label" in roles["train"]:
             raws = with_one_label(raws, {split: columns.one("label") for split, columns in roles.items()})
         if row_column is not None:
@@ -297,6 +298,25 @@ class DatasetSpec:
             return LoadedRows(data, frames, np.empty(0, dtype=np.int64))
         numbers = data.table[row_column].to_numpy()
         return LoadedRows(replace(data, table=data.table.drop(row_column)), frames, numbers)
+
+
+#: Rows that a proposed reading is tried on.
+TRIED = 200
+
+
+def _works(raw: RawTable, roles: Mapping[Role, tuple[str, ...]]) -> bool:
+    """Return whether rows all over a table can be read with some roles."""
+    frame = raw.frame.gather_every(max(1, raw.frame.height // TRIED))
+    rows = {"train": RawTable(frame, raw.files[:1], (frame.height,), class_names=raw.class_names)}
+    options = ReadOptions(columns={role: list(names) for role, names in roles.items()})
+    try:
+        columns = columns_of(rows, options)
+        if "label" in columns["train"]:
+            rows = with_one_label(rows, {"train": columns["train"].one("label")})
+        shaped = shape(rows["train"], "train", learn(rows, columns, options)["train"])
+    except (InputError, UsageError):
+        return False
+    return shaped.table.height > 0
 
 
 def loaded(data: Instances | Source, *, test: Source | None = None) -> Instances:

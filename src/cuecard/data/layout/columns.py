@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import polars as pl
 
@@ -22,130 +21,24 @@ from cuecard.data.layout.matching import (
     flagged_columns,
     flat,
     guessed_roles,
-    looks_headless,
     name_line,
-    open_answers,
-    preview,
-    texts_and_labels,
 )
-from cuecard.data.layout.roles import REQUIRED, ROLES, TASK_ROLES, Role
+from cuecard.data.layout.proposals import ASIDE, Roles, unrecognised, unused_texts
+from cuecard.data.layout.roles import (
+    NAMES,
+    ROLES,
+    TASK_ROLES,
+    Role,
+    has_gap,
+    missing_roles,
+    normal_name,
+)
+from cuecard.data.layout.texts import has_speakers, prompt_marker
 from cuecard.data.presets import Preset
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-
-Roles = Mapping[Role, tuple[str, ...]]
-
-#: An option value as typed; each task's line is shown when nothing is recognised.
-_OPTION: Mapping[Task, str] = {
-    "pair": "--columns premise=…,hypothesis=…,label=…",
-    "choice": "--columns question=…,choices=…+…,answer=…",
-    "preference": "--columns prompt=…,chosen=…,rejected=…",
-    "text": "--columns text=…,label=…",
-}
-
-
-def unrecognised(
-    frame: pl.DataFrame,
-    where: str,
-    task: Task | None,
-    fill: Callable[[Task], dict[Role, tuple[str, ...]]],
-    *,
-    can_lack_header: bool,
-    labels_beside: Callable[[], str | None] | None,
-) -> InputError:
-    """Return the error about columns that fill no task; `fill` returns the roles that a task finds by name."""
-    start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
-    rows = f" First rows: {preview(frame)}." if frame.height else ""
-    if can_lack_header and looks_headless(frame):
-        return InputError(
-            f"{start}; they look like a row of data: type --header none if the file has no header line, "
-            f"or name its columns with --header NAME,NAME,…{rows}"
-        )
-    nearest = task or _nearest(fill)
-    by_name = fill(nearest) if nearest is not None else {}
-    lacking = missing_roles(nearest, by_name) if nearest is not None else []
-    if nearest is None or (not by_name and task is None):
-        guessed = _guess(frame)
-        options = f"--columns {_typed(guessed)}" if guessed else " or ".join(_OPTION[t] for t in TASKS)
-        return InputError(f"{start}; name them with {options}.{rows}")
-    beside = labels_beside() if labels_beside is not None and lacking in (["label"], ["answer"]) else None
-    if beside is not None:
-        option = f"--label-file {shlex.quote(beside)}"
-    elif lacking == ["label"] and (threshold := _threshold(frame, by_name)) is not None:
-        option = f"--labels {shlex.quote(threshold)}"
-    else:
-        option = f"--columns {_typed({**by_name, **_filled(frame, by_name, lacking)})}"
-    roles = ", ".join(f"{role} ({' + '.join(names)})" for role, names in by_name.items())
-    recognised = f"recognised {roles}; " if roles else ""
-    return InputError(
-        f"{start} (the task {nearest!r} needs {', '.join(lacking)}); {recognised}missing {', '.join(lacking)}: "
-        f"type {option}.{rows}"
-    )
-
-
-def missing_roles(task: Task, roles: Roles) -> list[str]:
-    """Return the roles that a task still needs."""
-    lacking: list[str] = [role for role in REQUIRED[task] if role not in roles]
-    if task == "preference" and "responses" in roles:
-        lacking = [] if "winner" in roles else ["winner"]
-    if task == "choice" and "context" not in roles and "question" not in roles:
-        lacking.append("question")
-    return lacking
-
-
-def _nearest(fill: Callable[[Task], dict[Role, tuple[str, ...]]]) -> Task | None:
-    """Return the task with the fewest roles missing, of those that find any by name besides an id."""
-    filled = {task: fill(task) for task in TASKS}
-    possible = [task for task in TASKS if filled[task].keys() - {"id"}]
-    if not possible:
-        return None
-    return min(possible, key=lambda task: (len(missing_roles(task, filled[task])), -len(filled[task])))
-
-
-def _guess(frame: pl.DataFrame) -> dict[Role, tuple[str, ...]]:
-    """Return the roles that the values of columns suggest: one text or two, and one label."""
-    texts, labels = texts_and_labels(frame)
-    if not texts or not labels or len(texts) > 2:
-        return {}
-    if len(texts) == 1:
-        return {"text": (texts[0],), "label": (labels[-1],)}
-    return {"premise": (texts[0],), "hypothesis": (texts[1],), "label": (labels[-1],)}
-
-
-def _threshold(frame: pl.DataFrame, by_name: Roles) -> str | None:
-    """Return where a column of scores could be cut into two classes; None if there is no such column."""
-    taken = {column for names in by_name.values() for column in names}
-    for name, values in zip(frame.columns, frame.head(SAMPLE), strict=True):
-        numbers = values.cast(pl.Float64, strict=False) if not values.dtype.is_nested() else values
-        if name in taken or numbers.dtype != pl.Float64 or numbers.null_count() > values.null_count():
-            continue
-        if isinstance(median := numbers.median(), float) and (numbers != numbers.floor()).any():
-            return f"{name}>{median:.3g}"
-    return None
-
-
-def _filled(frame: pl.DataFrame, by_name: Roles, lacking: list[str]) -> dict[Role, tuple[str, ...]]:
-    """Return a column for every missing role whose values suit it, and … for the others."""
-    taken = {column for names in by_name.values() for column in names}
-    texts, labels = ([c for c in columns if c not in taken] for columns in texts_and_labels(frame))
-    roles: dict[Role, tuple[str, ...]] = {}
-    for name in lacking:
-        role = cast("Role", name)
-        wanted = labels if role in ("label", "answer", "winner") else texts
-        several = role in ("choices", "responses")
-        if several and len(wanted) >= 2:
-            roles[role] = tuple(wanted)
-            wanted.clear()
-        else:
-            roles[role] = (wanted.pop(0),) if wanted and not several else ("…",)
-    return roles
-
-
-def _typed(roles: Roles) -> str:
-    text = ",".join(f"{role}={'+'.join(names)}" for role, names in roles.items())
-    return text if set(text.replace("…", "")).isdisjoint(" \t'\"\\$`!*?#&;|<>()[]{}") else shlex.quote(text)
-
+from cuecard.wording import listed
 
 Schema: TypeAlias = Mapping[str, pl.DataType]
 #: What a caller may write: `{"premise": "a", "choices": ["A", "B"], "answer": "gold:1", "id": None}`.
@@ -231,10 +124,12 @@ def recognise(
     columns: ColumnsArgument | None = None,
     preset: Preset | None = None,
     labels_beside: Callable[[], str | None] | None = None,
+    works: Callable[[Roles], bool] | None = None,
 ) -> Columns:
     """Return the task and the roles of the columns, or raise an error that shows the option to type.
 
-    `columns` is what the user said and always wins; the names that a preset expects are tried before others.
+    `columns` is what the user said and always wins; `works` says whether the first rows can be read with some roles,
+    so that an error only proposes what works. The names that a preset expects are tried before others.
     Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
     preference, other pairs, and a single text last. Values decide about names that mean little, and about columns
     without names.
@@ -250,7 +145,8 @@ def recognise(
         if hit:
             said[role] = hit
     explicit = frozenset(r for r in said if columns and r in columns)
-    for candidate in (task,) if task else _possible_tasks(explicit):
+    broken = task is None and not explicit and has_gap(names)
+    for candidate in () if broken else (task,) if task else _possible_tasks(explicit):
         roles = fill(candidate, said, names, values)
         if missing_roles(candidate, roles):
             roles = guessed_roles(candidate, said, values) or roles
@@ -261,26 +157,57 @@ def recognise(
             if preset is not None:
                 base = preset.answer_base if base is None else base
                 return Columns(candidate, roles, explicit, base, preset.prompt_ends_with)
-            return Columns(
-                candidate, roles, explicit, base, None, tuple(_other_options(roles, explicit, values))
-            )
-    if task is None and (answers := open_answers(names, values)):
-        raise InputError(_OPEN.format(where, *answers))
+            placed, notes = _with_unnamed_texts(candidate, roles, explicit, values)
+            notes += tuple(_other_options(roles, explicit, values))
+            return Columns(candidate, placed, explicit, base, None, notes)
     raise unrecognised(
         values,
         where,
         task,
+        said,
         lambda candidate: fill(candidate, said, names, values),
         can_lack_header=raw.untyped,
         labels_beside=labels_beside,
+        works=works or (lambda roles: False),
     )
 
 
-_OPEN = (
-    "{0} holds open answers: {1!r} is the question, {2!r} its answer, and there are no options. No task audits open "
-    "answers; if a column lists options, type --columns question={1},choices=…,answer={2}. To search a corpus for the "
-    "texts, type cuecard overlap."
-)
+#: The role that a text plays whose column has another name, where the task has none.
+_UNNAMED_ROLES: Mapping[Task, tuple[Role, ...]] = {
+    "preference": ("prompt",),
+    "choice": ("question", "context"),
+}
+
+
+def _with_unnamed_texts(
+    task: Task, roles: Roles, explicit: frozenset[Role], frame: pl.DataFrame
+) -> tuple[Roles, tuple[str, ...]]:
+    """Return the roles with the only text that no name places as the prompt or the question, and what to say of it."""
+    absent = [role for role in _UNNAMED_ROLES.get(task, ()) if role not in roles]
+    if not absent or explicit or not frame.height or (task == "preference" and _share_prompts(roles, frame)):
+        return roles, ()
+    unused = unused_texts(frame, flat(roles.values()))
+    unused = [c for c in unused if not ASIDE.search(normal_name(c)) and normal_name(c) not in NAMES["id"]]
+    if not unused:
+        return roles, ()
+    role = absent[0]
+    if len(unused) == 1 and role != "context":
+        note = f"By its values, {unused[0]!r} is read as the {role}; if it is not, type --columns with all roles."
+        return {**roles, role: (unused[0],)}, (note,)
+    return roles, (
+        f"The texts in {listed([repr(c) for c in unused])} are not used; if one of them is the {role}, type "
+        f"--columns {role}={unused[0]}.",
+    )
+
+
+def _share_prompts(roles: Roles, frame: pl.DataFrame) -> bool:
+    """Return whether both responses begin with the prompt: conversations, and dialogues written as one text."""
+    first, second = (
+        frame[c].head(SAMPLE) for c in roles.get("responses") or (roles["chosen"][0], roles["rejected"][0])
+    )
+    if first.dtype != pl.String or second.dtype != pl.String:
+        return has_speakers(first.dtype)
+    return prompt_marker(first, second) is not None
 
 
 def _other_options(

@@ -219,7 +219,7 @@ def _fill_choices(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], 
         column = names.get(name)
         if column is None or column in flat(roles.values()):
             continue
-        if _holds_options(frame.schema[column]) or share_read(frame[column], split_options) >= READ_SHARE:
+        if holds_options(frame.schema[column]) or share_read(frame[column], split_options) >= READ_SHARE:
             roles["choices"] = (column,)
             return
     both = right_and_wrong(names)
@@ -253,7 +253,7 @@ CHOICE_FIELDS = ("text", "choices", "choice", "option", "options", "passage_text
 _FLAG_FIELDS = ("labels", "label", "is_selected", "is_correct", "correct", "gold", "right", "selected")
 
 
-def _holds_options(dtype: pl.DataType) -> bool:
+def holds_options(dtype: pl.DataType) -> bool:
     """Return whether a column holds lists of options; the answers of SQuAD have the places where they start."""
     if isinstance(dtype, pl.Struct):
         return "answer_start" not in {field.name for field in dtype.fields}

@@ -215,7 +215,12 @@ def with_gathered_negatives(raw: RawTable) -> RawTable:
     names = by_normal_name(raw.frame.columns)
     columns = series(names, "negative") or series(names, "rejected")
     texts = all(raw.frame.schema[c] == pl.String for c in columns)
-    if not columns or not texts or not {"positive", "chosen"} & set(names) or "negatives" in names:
+    if (
+        not columns
+        or not texts
+        or not {"positive", "chosen", "query", "anchor"} & set(names)
+        or "negatives" in names
+    ):
         return raw
     lists = pl.concat_list(columns).list.drop_nulls().alias("negatives")
     return replace(raw, frame=raw.frame.with_columns(lists).drop(columns))

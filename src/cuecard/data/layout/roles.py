@@ -325,6 +325,16 @@ CHOICE_STEMS = (
 )
 
 
+def missing_roles(task: Task, roles: Mapping[Role, tuple[str, ...]]) -> list[str]:
+    """Return the roles that a task still needs."""
+    lacking: list[str] = [role for role in REQUIRED[task] if role not in roles]
+    if task == "preference" and "responses" in roles:
+        lacking = [] if "winner" in roles else ["winner"]
+    if task == "choice" and "context" not in roles and "question" not in roles:
+        lacking.append("question")
+    return lacking
+
+
 def normal_name(name: str) -> str:
     """Return a column name in the form the lists of this module use."""
     return re.sub(r"[\s.\-]+", "_", name.strip().lower()).lstrip("#").strip("_")
@@ -354,9 +364,24 @@ def series(names: Mapping[str, str], stem: str) -> list[str]:
                 if f"{stem}{joint}{symbol}" not in names:
                     break
                 columns.append(names[f"{stem}{joint}{symbol}"])
+            after = symbols[len(columns) + 1 :]
+            if columns and any(f"{stem}{joint}{symbol}" in names for symbol in after):
+                return []  # a series with a gap
             if len(columns) >= 2 and not (start == 1 and f"{stem}{joint}0" in names):
                 return columns
     return []
+
+
+def has_gap(names: Mapping[str, str]) -> bool:
+    """Return whether columns are called after options but one of their series is missing."""
+    for stem in (*CHOICE_STEMS, *RESPONSE_STEMS):
+        for joint in ("", "_"):
+            for symbols in ("0123456789", "123456789", "abcdefghij"):
+                there = [f"{stem}{joint}{symbol}" in names for symbol in symbols]
+                enough = sum(there) >= (3 if stem == "" else 2) and there[0] and (stem or symbols[0] == "a")
+                if enough and not all(there[: sum(there)]):
+                    return True
+    return False
 
 
 def response_series(names: Mapping[str, str]) -> list[str]:

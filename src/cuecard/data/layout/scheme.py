@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,6 +11,7 @@ from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_
 from cuecard.data.layout.columns import Columns, recognise
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
 from cuecard.data.layout.preferences import WinnerRule, winner_rule
+from cuecard.data.layout.roles import Role
 from cuecard.data.layout.texts import prompt_marker, text
 from cuecard.data.options import ReadOptions
 from cuecard.data.reading.files import OnError
@@ -36,15 +37,29 @@ class Scheme:
     on_error: OnError = "stop"
 
 
-def columns_of(raws: Mapping[str, RawTable], options: ReadOptions) -> dict[str, Columns]:
-    """Return the roles of every split's columns; a split with other names must still have train's task."""
+def columns_of(
+    raws: Mapping[str, RawTable],
+    options: ReadOptions,
+    works: Callable[[RawTable, Mapping[Role, tuple[str, ...]]], bool] = lambda raw, roles: False,
+) -> dict[str, Columns]:
+    """Return the roles of every split's columns; a split with other names must still have train's task.
+
+    `works` says whether a table can be read with some roles, so that an error only proposes what works.
+    """
     preset = options.preset
     task = options.task or (preset.task if preset else None)
     train = raws["train"]
 
     def look(raw: RawTable, task: Task | None) -> Columns:
         beside = partial(labels_beside, raw)
-        return recognise(raw, task=task, columns=options.columns, preset=preset, labels_beside=beside)
+        return recognise(
+            raw,
+            task=task,
+            columns=options.columns,
+            preset=preset,
+            labels_beside=beside,
+            works=partial(works, raw),
+        )
 
     first = look(train, task)
 

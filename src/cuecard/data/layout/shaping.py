@@ -216,7 +216,9 @@ def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Ser
         "answer out of range",
         f"has the answer {value!r} in column {column!r}, which is none of its {choices} choices (read as {how})",
         lost,
-        f"correct the row, set where counting starts with --columns answer={column}:1 or {column}:0",
+        f"correct the row, set where counting starts with --columns answer={column}:1 or {column}:0"
+        if rule in ("from 0", "from 1")
+        else "correct the row, or name all options with --columns choices=…",
     )
 
 

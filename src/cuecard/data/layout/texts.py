@@ -37,6 +37,12 @@ def is_chat(dtype: pl.DataType) -> bool:
     )
 
 
+def has_speakers(dtype: pl.DataType) -> bool:
+    """Return whether a column holds conversations whose messages name who speaks; objects of options do not."""
+    inner = dtype.inner if isinstance(dtype, pl.List) else None
+    return is_chat(dtype) and isinstance(inner, pl.Struct) and _field(inner, _SPEAKER_FIELDS) is not None
+
+
 def is_text_list(dtype: pl.DataType) -> bool:
     """Return whether a column holds a text in parts: tokens, sentences, utterances or messages."""
     return is_chat(dtype) or (isinstance(dtype, pl.List | pl.Array) and dtype.inner == pl.String)

@@ -1,0 +1,381 @@
+"""What to type for columns that are not recognised: readings by names and values, tried on the first rows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import polars as pl
+
+from cuecard.data.instances import TASKS, Task
+from cuecard.data.layout.matching import (
+    READ_SHARE,
+    SAMPLE,
+    by_normal_name,
+    few_values,
+    flagged_columns,
+    holds_options,
+    is_prose,
+    looks_headless,
+    name_line,
+    open_answers,
+    preview,
+    texts_and_labels,
+)
+from cuecard.data.layout.option_texts import inside_question, share_read, split_options
+from cuecard.data.layout.roles import (
+    NAMES,
+    RESPONSE_STEMS,
+    RIGHT_NAMES,
+    WRONG_STEMS,
+    Role,
+    missing_roles,
+    normal_name,
+)
+from cuecard.data.layout.texts import has_speakers, is_chat
+from cuecard.errors import InputError
+
+Roles = Mapping[Role, tuple[str, ...]]
+
+#: An option value as typed; each task's line is shown when nothing is recognised.
+_OPTION: Mapping[Task, str] = {
+    "pair": "--columns premise=…,hypothesis=…,label=…",
+    "choice": "--columns question=…,choices=…+…,answer=…",
+    "preference": "--columns prompt=…,chosen=…,rejected=…",
+    "text": "--columns text=…,label=…",
+}
+_NUMBERED = re.compile(r"^(.*?[^\W\d_]?)[ _.]?([0-9]|[a-eA-E])$")
+_VERDICT = (
+    r"(?i)^\W*(?:(?:model|response|assistant|answer)?[ _]?[ab12]|tie.*|both.*|[ab]\s*[<>=]+\s*[ab])\W*$"
+)
+#: Columns of texts that explain an answer, so that they are neither a question nor a context.
+ASIDE = re.compile(
+    r"explan|rational|reason|solution|hint|lecture|note|comment|feedback|source|cot|remark|url|title|meta"
+)
+#: Readings that are tried, at most.
+MOST_TRIED = 12
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A way to read a table: a task, the columns of its roles, and how much speaks for it."""
+
+    task: Task
+    roles: Roles
+    score: float
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """The readings that the values of a table allow; `by_name` has the roles that each task finds by name."""
+
+    frame: pl.DataFrame
+    by_name: Mapping[Task, Roles]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return unused_texts(self.frame, ())
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return texts_and_labels(self.frame)[1]
+
+    @cached_property
+    def _lists(self) -> list[str]:
+        passages = [c for c, d in self.frame.schema.items() if is_chat(d) and not has_speakers(d)]
+        return [c for c, d in self.frame.schema.items() if d == pl.List(pl.String) or c in passages]
+
+    @cached_property
+    def _options(self) -> list[str]:
+        """Columns that hold the options of a question, all in one."""
+        frame = self.frame
+
+        def several(column: str) -> bool:
+            dtype = frame.schema[column]
+            if normal_name(column) in (*NAMES["chosen"], *NAMES["rejected"]) or has_speakers(dtype):
+                return False
+            if dtype.is_nested():
+                return isinstance(dtype, pl.List) or holds_options(dtype)
+            return share_read(frame[column], split_options) >= READ_SHARE
+
+        flagged = flagged_columns(frame)
+        return [*flagged, *(c for c in frame.columns if c not in flagged and several(c))]
+
+    def readings(self) -> list[Reading]:
+        """Return the readings, those first for which most speaks."""
+        found = [*self._choices(), *self._preferences(), *self._labelled()]
+        return sorted(found, key=lambda reading: -reading.score)
+
+    def _named(self, task: Task, role: Role) -> list[str]:
+        return list(self.by_name[task].get(role, ()))
+
+    def _reading(self, task: Task, score: float, **roles: Sequence[str]) -> Reading:
+        """Return a reading, with a point for each role found by name and one less for each text that it leaves out."""
+        filled: dict[Role, tuple[str, ...]] = {role: tuple(c) for role, c in roles.items() if c}  # type: ignore[misc]
+        used = {c for columns in filled.values() for c in columns}
+        left = [c for c in self._texts if c not in used and not ASIDE.search(normal_name(c))]
+        names = sum(normal_name(columns[0]) in NAMES.get(role, ()) for role, columns in filled.items())
+        return Reading(task, filled, score + names - len(left))
+
+    def _choices(self) -> Iterator[Reading]:
+        frame, context = self.frame, self._named("choice", "context")
+        questions = self._named("choice", "question") or [c for c in self._texts if c not in context]
+        named = self._named("choice", "answer")
+        aside = {*self._texts, *self._options, *context}
+        others = [c for c in frame.columns if c not in aside and normal_name(c) not in NAMES["id"]]
+        answers = named or [*self._lists, *others]
+        inside = [c for c in self._texts if share_read(frame[c], inside_question) >= READ_SHARE]
+
+        def reading(score: float, question: str, choices: Sequence[str], answer: str) -> Reading:
+            before = [c for c in context if c not in (question, *choices)]
+            asked = [question] if question else []
+            return self._reading(
+                "choice", score, context=before, question=asked, choices=choices, answer=[answer]
+            )
+
+        alone = [
+            (4 + 2 * (c in self._named("choice", "choices")), [c]) for c in self._options if c not in inside
+        ]
+        for base, choices in (*alone, *self._series()):
+            marked = choices if choices[0] in flagged_columns(frame) else []
+            for question in [q for q in questions if q not in choices][:3] or ([""] if context else []):
+                for answer in marked or [c for c in answers if c not in choices][:6]:
+                    yield reading(base, question, choices, answer)
+        for question in inside:
+            for answer in answers[:6]:
+                yield reading(7, question, [question], answer)
+        wrong = [c for c in frame.columns if _stem(c) in WRONG_STEMS or normal_name(c) in WRONG_STEMS]
+        rights = [c for c in frame.columns if normal_name(c) in RIGHT_NAMES]
+        pairs = [(right, wrong) for right in (*rights, *frame.columns) if wrong]
+        pairs += [(right, [column]) for right in rights[:1] for column in self._lists if column not in rights]
+        for question in questions:
+            for right, rest in pairs:
+                if right not in (question, *rest) and not few_values(frame[right]):
+                    yield reading(3, question, [right, *rest], right)
+
+    def _series(self) -> Iterator[tuple[float, list[str]]]:
+        """Yield columns called after one stem, and how much speaks for them; a column of another name fills a gap."""
+        for columns in self._stems(lambda stem: normal_name(stem) not in RESPONSE_STEMS or stem == "answer"):
+            numbers = [_NUMBERED.match(c)[2].lower() for c in columns]  # type: ignore[index]
+            symbols = "abcde" if numbers[0] in "abcde" else "0123456789"
+            places = [symbols.index(n) for n in numbers if n in symbols]
+            if places == list(range(places[0], places[0] + len(places))):
+                yield 6, columns
+            for column in self.frame.columns:
+                plain = self.frame.schema[column] == pl.String and column not in columns
+                plain = plain and normal_name(column) not in NAMES["id"]
+                if plain and not any(column in roles for roles in self.by_name["choice"].values()):
+                    gap = next((i for i, p in enumerate(places) if p != places[0] + i), None)
+                    for at in [gap] if gap is not None else [0, len(columns)]:
+                        yield 3 if gap is None else 8, [*columns[:at], column, *columns[at:]]
+
+    def _stems(self, suits: Callable[[str], bool]) -> Iterator[list[str]]:
+        groups: dict[str, list[str]] = {}
+        for column in self.frame.columns:
+            if (
+                (stem := _stem(column)) is not None
+                and suits(stem)
+                and not self.frame.schema[column].is_numeric()
+            ):
+                groups.setdefault(stem, []).append(column)
+        yield from (columns for columns in groups.values() if len(columns) > 1)
+
+    def _preferences(self) -> Iterator[Reading]:
+        named = self.by_name["preference"]
+        verdicts = [
+            c
+            for c in self.frame.columns
+            if self.frame.schema[c] == pl.String
+            and self.frame[c].head(SAMPLE).drop_nulls().str.contains(_VERDICT).mean() == 1
+        ]
+        winners = list(dict.fromkeys([*verdicts, *named.get("winner", ()), *self._labels]))
+        texts = self._texts
+        prompts = [c for c in named.get("prompt", ()) if c in texts]
+        for first, second in combinations(texts, 2):
+            stems = {_stem(c) for c in (first, second)} & {*RESPONSE_STEMS}
+            alike = self.frame.schema[first] == self.frame.schema[second]
+            if not alike or not (stems or verdicts) or {first, second} & {*prompts}:
+                continue
+            prompt = prompts or [c for c in texts if c not in (first, second)][:1]
+            for winner in winners[:3]:
+                score = 4 + 2 * (winner in verdicts) + 2 * bool(stems)
+                yield self._reading(
+                    "preference", score, prompt=prompt, responses=[first, second], winner=[winner]
+                )
+        for role, other in (("chosen", "rejected"), ("rejected", "chosen")):
+            for one in [c for c in named.get(role, ()) if c in {*texts, *self._lists, *self._options}]:
+                for column in [c for c in (*self._lists, *texts) if c != one and c not in prompts]:
+                    prompt = prompts or [c for c in texts if c not in (one, column)][:1]
+                    yield self._reading("preference", 5, prompt=prompt, **{role: [one], other: [column]})
+
+    def _labelled(self) -> Iterator[Reading]:
+        responses = {*NAMES["chosen"], *NAMES["rejected"]}
+        texts = [c for c in self._texts if normal_name(c) not in responses and _stem(c) not in RESPONSE_STEMS]
+        pair = self.by_name["pair"]
+        lists = [
+            c
+            for c, dtype in self.frame.schema.items()
+            if isinstance(dtype, pl.List) and is_label_list(self.frame[c])
+        ]
+        labels = self._named("pair", "label") or [*lists, *self._labels]
+        premises, hypotheses = list(pair.get("premise", ())), list(pair.get("hypothesis", ()))
+        for label in labels[-3:]:
+            if premises and hypotheses:
+                yield self._reading("pair", 4, premise=premises, hypothesis=hypotheses, label=[label])
+            for first, second in combinations([c for c in texts if c != label][:4], 2):
+                yield self._reading("pair", 3, premise=[first], hypothesis=[second], label=[label])
+            for column in [] if len(texts) < len(self._texts) else self._named("text", "text") or texts[:3]:
+                if column != label:
+                    yield self._reading("text", 2, text=[column], label=[label])
+
+    def threshold(self, taken: Roles) -> str | None:
+        """Return where a column of scores could be cut into two classes; None if there is no such column."""
+        used = {column for names in taken.values() for column in names}
+        for values in self.frame.head(SAMPLE):
+            numbers = values.cast(pl.Float64, strict=False) if not values.dtype.is_nested() else values
+            if (
+                values.name in used
+                or numbers.dtype != pl.Float64
+                or numbers.null_count() > values.null_count()
+            ):
+                continue
+            if isinstance(median := numbers.median(), float) and (numbers != numbers.floor()).any():
+                return f"{values.name}>{median:.3g}"
+        return None
+
+
+def unused_texts(frame: pl.DataFrame, used: Collection[str]) -> list[str]:
+    """Return the columns that hold texts and are not used; lists of options are none."""
+    return [
+        c
+        for c in frame.columns
+        if c not in used
+        and frame.schema[c] != pl.List(pl.String)
+        and (has_speakers(frame.schema[c]) or not is_chat(frame.schema[c]))
+        and is_prose(frame[c])
+        and share_read(frame[c], _bracketed) < READ_SHARE
+    ]
+
+
+def is_label_list(values: pl.Series) -> bool:
+    """Return whether a column holds lists of a few labels that many rows share."""
+    inner = values.dtype.inner if isinstance(values.dtype, pl.List) else None
+    if inner is None or not (inner == pl.String or inner.is_integer()):
+        return False
+    members = values.head(SAMPLE).explode().drop_nulls()
+    return 1 < members.n_unique() <= max(3, len(members) // 4)
+
+
+def _bracketed(text: str) -> bool:
+    return text.strip()[:1] in "[{(" and bool(split_options(text))
+
+
+def _stem(column: str) -> str | None:
+    match = _NUMBERED.match(column)
+    return normal_name(match[1]) if match else None
+
+
+def unrecognised(
+    frame: pl.DataFrame,
+    where: str,
+    task: Task | None,
+    said: Roles,
+    fill: Callable[[Task], dict[Role, tuple[str, ...]]],
+    *,
+    can_lack_header: bool,
+    labels_beside: Callable[[], str | None] | None,
+    works: Callable[[Roles], bool],
+) -> InputError:
+    """Return the error about columns that fill no task; `fill` returns the roles that a task finds by name.
+
+    `works` says whether the first rows can be read with some roles: only such a reading is proposed.
+    """
+    start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
+    rows = f" First rows: {preview(frame)}." if frame.height else ""
+    if can_lack_header and looks_headless(frame):
+        return InputError(
+            f"{start}; they look like a row of data: type --header none if the file has no header line, "
+            f"or name its columns with --header NAME,NAME,…{rows}"
+        )
+    filled = {each: fill(each) for each in TASKS}
+    proposer = Proposer(frame, filled)
+    reading = _tried(proposer, task, said, works)
+    answers = open_answers(by_normal_name(frame.columns), frame) if task is None and not said else None
+    if answers is not None and (reading is None or reading.task in ("pair", "text")):
+        if reading is not None and frame[reading.roles["label"][0]].n_unique() == 2:
+            otherwise = f"If a column labels the answers, type --columns {_typed(reading.roles)}."
+        else:
+            typed = f"question={answers[0]},choices=…,answer={answers[1]}"
+            otherwise = f"If a column lists options, type --columns {typed}."
+        return InputError(
+            _OPEN.format(where=where, question=answers[0], answer=answers[1]) + otherwise + rows
+        )
+    nearest = task or (reading.task if reading else _nearest(filled))
+    by_name = filled[nearest] if nearest is not None else {}
+    lacking = missing_roles(nearest, by_name) if nearest is not None else []
+    texts = tuple(unused_texts(frame, ()))
+    paired = {"premise", "hypothesis"} <= filled["pair"].keys() or (reading is None and len(texts) == 2)
+    threshold = proposer.threshold(filled["pair"]) if paired and task in (None, "pair") else None
+    if threshold is not None and "label" not in filled["pair"]:
+        nearest, by_name, lacking = "pair", filled["pair"], ["label"]
+    beside = labels_beside() if labels_beside is not None and lacking in (["label"], ["answer"]) else None
+    if beside is not None:
+        option = f"--label-file {shlex.quote(beside)}"
+    elif threshold is not None:
+        option = f"--labels {shlex.quote(threshold)}"
+        if by_name.keys() < {"premise", "hypothesis"}:
+            option = f"--columns {_typed({'premise': texts[:1], 'hypothesis': texts[1:]})} {option}"
+    elif reading is not None:
+        option = f"--columns {_typed(reading.roles)}"
+    else:
+        option = " or ".join(_OPTION[each] for each in ((nearest,) if nearest else TASKS))
+    if nearest is None or not lacking or not (by_name or task):
+        return InputError(f"{start}; name them with {option}.{rows}")
+    roles = ", ".join(f"{role} ({' + '.join(names)})" for role, names in by_name.items())
+    recognised = f"recognised {roles}; " if roles else ""
+    return InputError(
+        f"{start} (the task {nearest!r} needs {', '.join(lacking)}); {recognised}missing {', '.join(lacking)}: "
+        f"type {option}.{rows}"
+    )
+
+
+_OPEN = (
+    "{where} holds open answers: {question!r} is the question and {answer!r} its answer, without options. No task "
+    "audits open answers; cuecard overlap searches a corpus for them. "
+)
+
+
+def _tried(
+    proposer: Proposer, task: Task | None, said: Roles, works: Callable[[Roles], bool]
+) -> Reading | None:
+    """Return the first reading by which the first rows can be read, and which has the roles that the user named."""
+    if not proposer.frame.height:
+        return None
+    tried: list[Roles] = []
+    for reading in proposer.readings():
+        agrees = all(reading.roles.get(role) == columns for role, columns in said.items() if role != "id")
+        if not agrees or task not in (None, reading.task) or reading.roles in tried:
+            continue
+        tried.append(reading.roles)
+        if works(reading.roles):
+            return reading
+        if len(tried) >= MOST_TRIED:
+            return None
+    return None
+
+
+def _nearest(filled: Mapping[Task, Roles]) -> Task | None:
+    """Return the task with the fewest roles missing, of those that find any by name besides an id."""
+    possible = [task for task in TASKS if filled[task].keys() - {"id"}]
+    if not possible:
+        return None
+    return min(possible, key=lambda task: (len(missing_roles(task, filled[task])), -len(filled[task])))
+
+
+def _typed(roles: Roles) -> str:
+    text = ",".join(f"{role}={'+'.join(names)}" for role, names in roles.items())
+    return text if set(text.replace("…", "")).isdisjoint(" \t'\"\\$`!*?#&;|<>()[]{}") else shlex.quote(text)
