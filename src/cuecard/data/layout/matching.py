@@ -160,8 +160,8 @@ def fill(
             role == "winner" and "responses" not in roles
         ):
             continue
-        hit = find(role, names, frame, taken=flat(roles.values()))
-        if hit and (role != "label" or _labels_pair(roles, hit[0])):
+        hit = find(role, names, frame, taken=flat(roles.values()), responses=_is_response_pair(roles))
+        if hit:
             roles[role] = hit
     if task == "choice" and "choices" not in roles and "question" in roles and "answer" in roles:
         question = roles["question"]
@@ -204,10 +204,12 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], fra
         return
 
 
-def _labels_pair(roles: Mapping[Role, tuple[str, ...]], label: str) -> bool:
-    """Return whether a column can label a pair: beside a prompt and a response, only one that is called so."""
-    pair = tuple(normal_name(c) for role in ("premise", "hypothesis") for c in roles.get(role, ()))
-    return pair not in RESPONSE_PAIRS or normal_name(label) in RESPONSE_LABELS
+def _is_response_pair(roles: Mapping[Role, tuple[str, ...]]) -> bool:
+    """Return whether premise and hypothesis are a prompt and a response to it."""
+    pair = tuple(
+        normal_name(c) for columns in (roles.get("premise", ()), roles.get("hypothesis", ())) for c in columns
+    )
+    return pair in RESPONSE_PAIRS
 
 
 def _fill_choices(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], frame: pl.DataFrame) -> None:
@@ -227,7 +229,7 @@ def _fill_choices(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], 
         roles["choices"], roles["answer"] = tuple(both), (both[0],)
         return
     columns = choice_series(names)
-    if columns:
+    if columns and not any(frame.schema[c] == pl.Boolean for c in columns):
         roles["choices"] = tuple(columns)
 
 
@@ -306,9 +308,17 @@ def flagged_columns(frame: pl.DataFrame) -> list[str]:
 
 
 def find(
-    role: Role, names: Mapping[str, str], frame: pl.DataFrame, *, taken: frozenset[str]
+    role: Role,
+    names: Mapping[str, str],
+    frame: pl.DataFrame,
+    *,
+    taken: frozenset[str],
+    responses: bool = False,
 ) -> tuple[str, ...]:
-    """Return the column whose name is the most telling for a role and whose type can hold it."""
+    """Return the column whose name is the most telling for a role and whose type can hold it.
+
+    `responses` are texts that a label judges: beside them, a topic is no label.
+    """
     if role == "prompt":
         for parts in PROMPT_SERIES:
             if all(name in names and names[name] not in taken for name in parts):
@@ -321,11 +331,12 @@ def find(
         "chosen": _is_message,
         "rejected": _is_message,
     }
-    for name in LABEL_NAMES if role == "label" else NAMES[role]:
+    labels = RESPONSE_LABELS if responses else LABEL_NAMES
+    for name in labels if role == "label" else NAMES[role]:
         column = names.get(name)
         if column is not None and column not in taken and fits.get(role, _is_text)(frame.schema[column]):
             return (column,)
-    if role == "label":
+    if role == "label" and not responses:
         for name in WEAK_LABEL_NAMES:
             column = names.get(name)
             if column is not None and column not in taken and few_values(frame[column]):
@@ -340,7 +351,7 @@ def find(
     return ()
 
 
-_QUESTIONS = ("question", "problem", "prompt", "query", "instruction", "input", "messages")
+_QUESTIONS = ("question", "problem", "prompt", "query", "instruction", "input", "inputs", "messages")
 _ANSWERS = (
     "answer",
     "answers",

@@ -56,6 +56,7 @@ _VERDICT = (
 ASIDE = re.compile(
     r"explan|rational|reason|solution|hint|lecture|note|comment|feedback|source|cot|remark|url|title|meta"
 )
+_ANSWER = re.compile("answer|correct|gold|label|target|key")
 #: Readings that are tried, at most.
 MOST_TRIED = 12
 
@@ -127,7 +128,8 @@ class Proposer:
         named = self._named("choice", "answer")
         aside = {*self._texts, *self._options, *context}
         others = [c for c in frame.columns if c not in aside and normal_name(c) not in NAMES["id"]]
-        answers = named or [*self._lists, *others]
+        varied = [c for c in others if frame[c].head(SAMPLE).n_unique() > 1]
+        answers = named or sorted([*self._lists, *varied], key=lambda c: not _ANSWER.search(normal_name(c)))
         inside = [c for c in self._texts if share_read(frame[c], inside_question) >= READ_SHARE]
 
         def reading(score: float, question: str, choices: Sequence[str], answer: str) -> Reading:
@@ -206,8 +208,11 @@ class Proposer:
                 yield self._reading(
                     "preference", score, prompt=prompt, responses=[first, second], winner=[winner]
                 )
-        for role, other in (("chosen", "rejected"), ("rejected", "chosen")):
-            for one in [c for c in named.get(role, ()) if c in {*texts, *self._lists, *self._options}]:
+        both: tuple[tuple[Role, Role], ...] = (("chosen", "rejected"), ("rejected", "chosen"))
+        for role, other in both:
+            for one in [
+                c for c in self._named("preference", role) if c in {*texts, *self._lists, *self._options}
+            ]:
                 for column in [c for c in (*self._lists, *texts) if c != one and c not in prompts]:
                     prompt = prompts or [c for c in texts if c not in (one, column)][:1]
                     yield self._reading("preference", 5, prompt=prompt, **{role: [one], other: [column]})
@@ -319,15 +324,19 @@ def unrecognised(
     lacking = missing_roles(nearest, by_name) if nearest is not None else []
     texts = tuple(unused_texts(frame, ()))
     paired = {"premise", "hypothesis"} <= filled["pair"].keys() or (reading is None and len(texts) == 2)
-    threshold = proposer.threshold(filled["pair"]) if paired and task in (None, "pair") else None
-    if threshold is not None and "label" not in filled["pair"]:
-        nearest, by_name, lacking = "pair", filled["pair"], ["label"]
+    scored: Task = "pair" if paired else "text"
+    placed = paired or "text" in filled["text"]
+    threshold = proposer.threshold(filled[scored]) if placed and task in (None, scored) else None
+    if threshold is not None and "label" not in filled[scored] and (paired or reading is None):
+        nearest, by_name, lacking = scored, filled[scored], ["label"]
+    else:
+        threshold = None
     beside = labels_beside() if labels_beside is not None and lacking in (["label"], ["answer"]) else None
     if beside is not None:
         option = f"--label-file {shlex.quote(beside)}"
     elif threshold is not None:
         option = f"--labels {shlex.quote(threshold)}"
-        if by_name.keys() < {"premise", "hypothesis"}:
+        if paired and by_name.keys() < {"premise", "hypothesis"}:
             option = f"--columns {_typed({'premise': texts[:1], 'hypothesis': texts[1:]})} {option}"
     elif reading is not None:
         option = f"--columns {_typed(reading.roles)}"

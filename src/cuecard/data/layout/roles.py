@@ -155,6 +155,7 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "conversation",
         "utterances",
         "support",
+        "narrative",
     ),
     "question": (
         "question",
@@ -172,6 +173,7 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "prompt",
         "instruction",
         "messages",
+        "inputs",
     ),
     "choices": (
         *("choices", "choice", "options", "all_options", "answer_choices", "answer_options", "endings"),
@@ -193,7 +195,16 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "answerrightending",
         "correctlabelw0orw1",
         "label_idx",
-        *("correct_option", "correct_choice", "cop", "ground_truth", "answers", "correct_answers"),
+        *(
+            "correct_answer_num",
+            "correct_answer_id",
+            "correct_option",
+            "correct_choice",
+            "cop",
+            "ground_truth",
+            "answers",
+            "correct_answers",
+        ),
     ),
     "prompt": (
         *("prompt", "instruction", "question", "question_full_text", "query", "anchor", "input", "context"),
@@ -314,6 +325,7 @@ CHOICE_STEMS = (
     "alternative",
     "warrant",
     "answer",
+    "mc_answer",
     "candidate",
     "sol",
     "solution",

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+import polars as pl
+
 from cuecard.data.instances import GROUPED_TASKS, Task
 from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.columns import Columns, recognise
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
+from cuecard.data.layout.matching import few_values
 from cuecard.data.layout.preferences import WinnerRule, winner_rule
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.texts import prompt_marker, text
@@ -134,7 +137,8 @@ def _answer_rule(
         column = columns["train"].one("answer")
         raise InputError(
             f"Column {column!r} of {raws['train'].where} has answers from 0 up to the number of choices, so where "
-            f"counting starts cannot be told: type --columns answer={column}:1 if 1 is the first choice and 0 is none, "
+            f"counting starts cannot be told: {_further_option(raws['train'], columns['train'])}type --columns "
+            f"answer={column}:1 if 1 is the first choice and 0 is none, "
             f"or --columns answer={column}:0 if 0 is the first choice and the largest number is none."
         )
     rule = choose_rule(tables, base)
@@ -146,6 +150,21 @@ def _answer_rule(
         f"--columns answer={column}:1."
     )
     return rule, (note,)
+
+
+def _further_option(raw: RawTable, columns: Columns) -> str:
+    """Return what to type if another column holds one more option; nothing where no other column could."""
+    names = columns.roles["choices"]
+    others = [
+        c
+        for c in raw.frame.columns
+        if c not in columns.used and raw.frame.schema[c] == pl.String and not few_values(raw.frame[c])
+    ]
+    others = [c for c in others if raw.frame[c].n_unique() > 1]
+    if len(names) < 2 or len(others) != 1:
+        return ""
+    more = [*others, *names] if names[0].rstrip().endswith("1") else [*names, *others]
+    return f"type --columns choices={'+'.join(more)} if {others[0]!r} holds an option, too; "
 
 
 def _marker(raw: RawTable, columns: Columns) -> str | None:
