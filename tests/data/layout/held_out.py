@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 from catalogue import (
- Layout,
- ask,
- better,
- chat,
- choice,
- gold,
- letter,
- lettered,
- noun,
- opened,
- places,
- preference,
- right,
- says,
- worse,
+    Layout,
+    ask,
+    better,
+    chat,
+    choice,
+    gold,
+    letter,
+    lettered,
+    noun,
+    opened,
+    places,
+    preference,
+    right,
+    says,
+    worse,
 )
 
 # fmt: off
