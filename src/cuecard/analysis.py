@@ -145,7 +145,7 @@ class MeasureKind:
 
 
 #: Slots of measures that hold names users chose: models, labels, splits, other datasets.
-USER_SLOTS = frozenset({"model", "other", "label", "split", "dataset", "column"})
+USER_SLOTS = frozenset({"model", "other", "label", "split", "dataset", "column", "cue"})
 
 
 def _given_away(value: float | None, low: float | None, chance: float | None) -> float:

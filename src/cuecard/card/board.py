@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Measure, Unit, severity_of
+from cuecard.card.by_what import by_what
 from cuecard.card.card import Card, largest_shortcut, states
 from cuecard.errors import UsageError
 from cuecard.wording import listed
@@ -121,6 +122,9 @@ class BoardRow:
     chance: float | None
     severities: dict[str, int]
     cells: dict[str, Cell | None]
+    by_what: dict[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # the lists of features, by their question
     tested: tuple[str, ...] = ()  # sections that were completed
     card: str = ""  # the file it was read from
 
@@ -187,6 +191,7 @@ def _row(cards: Sequence[Card], name: str) -> BoardRow:
         chance=None if best is None else best.chance,
         severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
         cells={column.name: _of_slice(column.cell(measures), card) for column in COLUMNS},
+        by_what={features.question: features.features for features in by_what(card)},
         tested=tested,
         card=card._read_from,
     )

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.card.board import Board, BoardColumn, BoardRow, Cell
+from cuecard.card.by_what import CARRIES_MOST, GIVES_AWAY
 from cuecard.card.files import REPORT_FILE
 from cuecard.errors import UsageError
 from cuecard.report.exports import severity_badge
@@ -24,6 +25,9 @@ from cuecard.report.markdown import escape
 from cuecard.wording import display_text
 from cuecard.writing import write_text
 
+#: The lists of features as columns of the board, and how many of each are shown.
+LISTS = {CARRIES_MOST: "Carries most", GIVES_AWAY: "Gives away most"}
+FEATURES_SHOWN = 3
 #: What each task is called on the board.
 TASKS = {"pair": "pairs", "choice": "multiple choice", "preference": "preferences", "text": "texts"}
 
@@ -57,6 +61,11 @@ def shortcut_text(row: BoardRow) -> str:
 def chance_text(row: BoardRow) -> str:
     """Return the chance level of a dataset's best shortcut, in its unit."""
     return wording.MISSING if row.shortcut is None else wording.in_unit(row.chance, row.shortcut.unit)
+
+
+def features_text(row: BoardRow, question: str) -> str:
+    """Return the first features of one of a dataset's lists (see `by_what`)."""
+    return display_text(", ".join(row.by_what.get(question, ())[:FEATURES_SHOWN]), 160) or wording.MISSING
 
 
 def worst_text(row: BoardRow) -> tuple[str, str]:
@@ -155,6 +164,8 @@ def board_html(board: Board, links: Sequence[str]) -> str:
             shortcut_text=shortcut_text,
             chance_text=chance_text,
             worst_text=worst_text,
+            lists={} if not any(row.by_what for row in board.rows) else LISTS,
+            features_text=features_text,
             numbers=wording,
             show=display_text,
             say=sentence,
@@ -165,17 +176,25 @@ def board_html(board: Board, links: Sequence[str]) -> str:
 
 def board_markdown(board: Board, links: Sequence[str]) -> str:
     """Return the board as Markdown: one table, numbers only."""
+    listing = any(row.by_what for row in board.rows)
     titles = [
         "Dataset",
         "Task",
         "Examples",
         "Given away",
         "Best shortcut",
+        *(LISTS.values() if listing else ()),
         *(c.title for c in board.columns),
         "Findings",
     ]
     lines = [f"{lead_text(board)} {worst_dataset(board)}".strip(), "", "| " + " | ".join(titles) + " |"]
-    lines.append("|---|---|" + "---:|" * 2 + "---|" + "---:|" * len(board.columns) + "---|")
+    lines.append(
+        "|---|---|"
+        + "---:|" * 2
+        + "---|" * (1 + len(LISTS) * listing)
+        + "---:|" * len(board.columns)
+        + "---|"
+    )
     for row, link in zip(board.rows, links, strict=True):
         name = escape(display_text(row.name, 60))
         cells = []
@@ -193,6 +212,7 @@ def board_markdown(board: Board, links: Sequence[str]) -> str:
             wording.count(row.examples),
             wording.percent(row.given_away),
             escape(shortcut_text(row)),
+            *(escape(features_text(row, question)) for question in LISTS if listing),
             *cells,
             worst_text(row)[1],
         ]
@@ -217,6 +237,9 @@ def render_board(board: Board, console: Console) -> None:
     for title in ("Dataset", "Given away", "Best shortcut"):
         table.add_column(title, justify="right" if title == "Given away" else "left", overflow="fold")
     columns = board.columns if console.width >= 120 else ()
+    lists = LISTS if columns and any(row.by_what for row in board.rows) else {}
+    for title in lists.values():
+        table.add_column(title, overflow="fold")
     for column in columns:
         table.add_column(column.title, justify="right")
     for row in board.rows:
@@ -224,6 +247,7 @@ def render_board(board: Board, console: Console) -> None:
             Text(display_text(row.name, 40)),
             wording.percent(row.given_away),
             Text(shortcut_text(row)),
+            *(Text(features_text(row, question)) for question in lists),
             *(number_text(row.cells[column.name]) for column in columns),
         )
     console.print(table)

@@ -13,6 +13,7 @@ from xml.sax import saxutils
 
 from cuecard import wording
 from cuecard.analysis import Finding, Measure, Severity
+from cuecard.card.by_what import by_what
 from cuecard.card.card import Card, shortcuts
 from cuecard.data.reading.formats import format_of
 from cuecard.documents import parse_json
@@ -184,11 +185,12 @@ NO_PROOF = "A result at chance does not show that the data is free of shortcuts.
 def biases(card: Card) -> list[str]:
     """Return one sentence per finding that gives the label away, the most serious first."""
     about_data = {name for name, section in card.sections.items() if section.about == "data"}
+    lists = [f"{features.question} {features.sentence()}" for features in by_what(card)]
     return [
         statement(finding)
         for finding in ordered_findings(card)
         if finding.severity != "info" and finding.section in about_data
-    ]
+    ] + [display_text(text, 1000) for text in lists]
 
 
 def limitations(card: Card) -> list[str]:

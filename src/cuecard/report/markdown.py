@@ -9,6 +9,7 @@ import polars as pl
 
 from cuecard import wording
 from cuecard.analysis import Evidence, Finding
+from cuecard.card.by_what import by_what
 from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import (
@@ -77,6 +78,7 @@ def dataset_card_markdown(card: Card) -> str:
             for finding in findings
         ]
         parts.append(markdown_table(("Finding", "Measured", "Chance", "Examples", "Severity"), rows))
+    parts += [f"**{lists.question}** {escape(lists.sentence(), limit=1000)}" for lists in by_what(card)]
     strongest = _strongest_words(card)
     if strongest:
         parts.append(markdown_table(("Label", "Strongest cues (share of the label)"), strongest))

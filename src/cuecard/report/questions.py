@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from cuecard import wording
 from cuecard.analysis import Finding, Measure, Severity, severity_of
+from cuecard.card.by_what import CARRIES_MOST, by_what
 from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
@@ -46,6 +47,7 @@ def answers(card: Card) -> list[Answer]:
     return [
         _guessed(card, of_data),
         _by_what(card, of_data),
+        *_lists(card),
         *_where(of_data),
         _by_models(card, [f for f in findings if f.section in about_models]),
         _what_helps(card, of_data),
@@ -124,6 +126,21 @@ def _by_what(card: Card, findings: list[Finding]) -> Answer:
     answer = _of_finding(question, leading)
     others = listed([display_text(_spoken(f.cue), 60) for f in [f for f in named[1:] if f.cue][:2]])
     return replace(answer, text=f"{answer.text} Next: {others}.") if others else answer
+
+
+def _lists(card: Card) -> list[Answer]:
+    """Return the features that carry the score of partial input, and those that give most away."""
+    return [
+        Answer(
+            features.question,
+            features.sentence(),
+            section="partial_input" if features.question == CARRIES_MOST else "cues",
+            value=""
+            if features.score is None
+            else wording.in_unit(features.score.value, features.score.unit),
+        )
+        for features in by_what(card)
+    ]
 
 
 def _spoken(cue: str) -> str:

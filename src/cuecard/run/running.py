@@ -17,6 +17,7 @@ from typing import TypeVar
 import polars as pl
 
 from cuecard.analysis import About, Analysis, Result, Skip, parameters
+from cuecard.card.by_what import carried_by_strongest
 from cuecard.card.card import Card, Provenance, Section
 from cuecard.data import Instances, Source, loaded
 from cuecard.data.parallel import started
@@ -290,6 +291,8 @@ def card_of(
         if result.examples is not None:
             table = with_examples(table, result.examples)
         results[run.name] = result
+    if joint := carried_by_strongest(results):
+        sections["partial_input"].measures.extend(joint)
     tables[EXAMPLES] = table
     findings = judged_over_card(results)
     card = Card(

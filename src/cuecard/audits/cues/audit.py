@@ -13,7 +13,7 @@ import polars as pl
 
 from cuecard.analysis import Measure, MeasureKind, Result, Summary
 from cuecard.audits.cues.findings import cue_findings, rare_features
-from cuecard.audits.cues.overall import CueEvidence
+from cuecard.audits.cues.overall import CueEvidence, strongest_words
 from cuecard.audits.cues.redundancy import COMPARED, given_length, redundancy_table, with_length
 from cuecard.audits.cues.replication import CueRows, cue_matrix, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
@@ -43,7 +43,8 @@ SIGNIFICANT = MeasureKind("significant", "significant features", "count", "highe
 CUES = MeasureKind("cues", "cues", "count", "higher", key=True)
 OF_FAMILY = MeasureKind("cues.{family}", "cues, {family}", "count", "higher")
 GIVEN_LENGTH = MeasureKind("given_length", "significant features given length", "count", "higher")
-KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH)
+GIVES_AWAY = MeasureKind("gives_away.{label}.{cue}", "share of {label} where “{cue}” occurs", "share")
+KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH, GIVES_AWAY)
 
 
 def cue_measures(summary: Summary) -> list[Measure]:
@@ -236,7 +237,7 @@ class Cues:
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,
-            measures=cue_measures(summary),
+            measures=[*cue_measures(summary), *_giving_away(cues)],
             settled={name: summary[name] for name in ("tokens", "language", "null")},
             tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
             findings=findings,
@@ -280,6 +281,17 @@ class Cues:
             "scope": self.scope,
             "min_count": self.min_count,
         }
+
+
+def _giving_away(cues: pl.DataFrame) -> list[Measure]:
+    """Return the shares of the words that give most away where they occur."""
+    return [
+        GIVES_AWAY.of(
+            NAME, row["held_share"], low=row["held_low"], high=row["held_high"],
+            chance=row["chance"], n=round(row["share_n"]), label=row["label"], cue=row["feature"],
+        )
+        for row in strongest_words(cues).iter_rows(named=True)
+    ]  # fmt: skip
 
 
 def _redundancy(

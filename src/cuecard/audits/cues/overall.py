@@ -10,7 +10,8 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Finding, severity_of
-from cuecard.audits.cues.replication import REVERSES, CueRows, concerned
+from cuecard.audits.cues.replication import REVERSES, VANISHES, CueRows, concerned
+from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import Family
 from cuecard.features.cue_names import cue_name
@@ -24,6 +25,8 @@ NOTABLE_GAIN = 0.10
 ALL_FEATURES, NOT_REPLICATED = "all-features", "not-replicated"
 #: Cues named in a sentence.
 NAMED = 3
+#: Words that give most away where they occur: how many are listed, and in how many examples and texts they must be.
+WORDS_LISTED, LEAST_COVERAGE, FEWEST_TEXTS = 8, 0.001, 20
 #: A feature of this share of the examples serves to say what would have been detected.
 TYPICAL = 0.05
 
@@ -90,6 +93,8 @@ def all_features(
         text += (
             f", but no label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or more (95 % CI)."
         )
+        family, name = of_one_text.filter("significant").select("family", "feature").row(0)
+        text += f" The most significant: {cue_name(family, name, evidence.phrases)}."
         return Finding(
             "cues", "info", title, text, value=share, n=evidence.total, key=ALL_FEATURES, counted="instances"
         )
@@ -101,11 +106,12 @@ def all_features(
         .head(NAMED)
         .rows()
     ]
+    or_less = "" if notable["by_points"].all() else ", or by less in many examples,"
     such_as = ": " if notable.height <= NAMED else ", such as "
     text += (
         f". For {notable.height:,} of them, the label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or "
-        f"more (95 % CI){such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at least "
-        "one."
+        f"more{or_less} (95 % CI){such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at "
+        "least one."
     )
     return Finding(
         "cues", severity_of(away), title, text, value=share, n=evidence.total, key=ALL_FEATURES, counted="instances",
@@ -159,6 +165,26 @@ def _detectable(cues: pl.DataFrame, total: int, alpha: float) -> str:
         f" For a feature that occurs in {percent(TYPICAL, 0)} of the examples, the test detects a label share of "
         f"{percent(share)} or more (power 80 %); chance is {percent(chance)}."
     )
+
+
+def strongest_words(cues: pl.DataFrame) -> pl.DataFrame:
+    """Return the words that give most away where they occur, of those in enough examples and distinct texts.
+
+    They are ranked by how far their share surely is from chance, of what chance leaves.
+    """
+    if "held_low" not in cues.columns:
+        return cues.head(0)
+    gain = (pl.col("held_low") - pl.col("chance")) / (1 - pl.col("chance"))
+    frequent = (pl.col("coverage") >= LEAST_COVERAGE) & (pl.col("train_texts") >= FEWEST_TEXTS)
+    words = cues.filter(
+        (pl.col("family") == "word")
+        & (pl.col("direction") == POINTS_TO)
+        & pl.col("is_cue")
+        & frequent
+        & (gain > 0),
+        ~pl.col("outcome").is_in([VANISHES, REVERSES]),
+    )
+    return words.sort(gain, descending=True, maintain_order=True).head(WORDS_LISTED)
 
 
 def not_replicated(lost: pl.DataFrame, compared: int, phrases: Mapping[str, str]) -> Finding:

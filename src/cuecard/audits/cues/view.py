@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cuecard.analysis import Summary
+from cuecard.audits.cues.overall import strongest_words
 from cuecard.features.cue_names import spoken_cue
 from cuecard.text import reading_advice
 from cuecard.view import (
@@ -59,7 +60,7 @@ def cue_view(outcome: Outcome) -> View:
         lead=[_verdict(summary), *_strongest(outcome)],
         figures=_figures(summary, families),
         charts=_charts(outcome),
-        tables=[cue_table(outcome, outcome.tables["cues"]), *_redundant(outcome)],
+        tables=[cue_table(outcome, outcome.tables["cues"]), *_giving_away(outcome), *_redundant(outcome)],
         notes=[
             *([advice] if advice else []),
             *(f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()),
@@ -262,6 +263,25 @@ def _redundant(outcome: Outcome) -> list[Table]:
     }
     title = "Cues that co-occur with a stronger cue"
     return [Table(title, "redundancy", columns, data=given, most=REDUNDANT_ROWS)]
+
+
+def _giving_away(outcome: Outcome) -> list[Table]:
+    """Return the words that give most away where they occur, if there are any."""
+    words = strongest_words(outcome.tables["cues"])
+    if words.is_empty():
+        return []
+    columns = {
+        "feature": Column("Word"),
+        "label": Column("Label", "label"),
+        "held_share": Column(
+            "Share", "percent", "share of the label, corrected for selection, train and test"
+        ),
+        **interval_columns("held_", of="the share"),
+        "chance": Column("Chance", "percent"),
+        "coverage": Column("Coverage", "percent", "share of the examples with it"),
+        "train_texts": Column("Texts", "count", "distinct training texts with it", brief=False),
+    }
+    return [Table("Gives away most where it occurs", "cues", columns, data=words, total=words.height)]
 
 
 def cue_table(outcome: Outcome, cues: pl.DataFrame) -> Table:

@@ -11,6 +11,7 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip, Summary
 from cuecard.audits.cues import Cues
+from cuecard.audits.partial_input.carried import Carried, carried, explained_input
 from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, curve, trainer
 from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.folds import Folds, Grouping, Members, make_folds
@@ -187,6 +188,8 @@ class PartialInput:
             "leaking_examples": leaking,
             "leak_histogram": leak_histogram(examples, about[primary]),
         }
+        if learned.carried is not None:
+            tables["carried"] = learned.carried.table
         if learned.curve is not None:
             tables["learning_curve"] = learned.curve
         evaluated = "test" if len(test) else "train"
@@ -194,6 +197,7 @@ class PartialInput:
         leak = leak_summary(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, learned.inflated, strict)
         summary["task"] = data.task
+        summary["carried"] = None if learned.carried is None else learned.carried.as_json()
         if data.fixed_options:
             summary["fixed_options"] = _fixed_options(data, examples, scored)
         findings = partial_findings(summary, baselines, leaking, data.task)
@@ -258,6 +262,8 @@ class PartialInput:
                 done = promised.pop(c.name)().weighted(examples, c.unit)
                 learned.lines.append(input_line(examples, c, done, null))
                 learned.guesses[c.name], learned.inflation[c.name] = done.guesses, done.inflation
+                if c.name == explained_input(data.task):
+                    learned.carried = carried(rows, examples, c, done, train, seed=self.seed)
                 del done
             for name in [*on_train]:
                 learned.cross_fitted[name] = on_train.pop(name)().weighted(examples).guesses
@@ -342,6 +348,8 @@ class _Learned:
     inflation: dict[str, float] = field(default_factory=dict)
     cross_fitted: dict[str, Guesses] = field(default_factory=dict)
     curve: pl.DataFrame | None = None
+    #: What carries the score of the model of one of the inputs.
+    carried: Carried | None = None
     #: Accuracies with folds of single examples.
     inflated: dict[str, float] = field(default_factory=dict)
 

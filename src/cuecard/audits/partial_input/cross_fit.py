@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,6 +47,8 @@ class Evaluation:
     #: The fold of every guess, and of every tested one: nil where one model made all.
     fold: Codes
     tested_fold: Codes
+    #: The model of every fold, by its name.
+    models: Sequence[tuple[int, Future[Scorer]]] = ()
 
     @property
     def inflation(self) -> float:
@@ -135,7 +137,7 @@ class Trainer:
             guesses = self.blank(guess)
             self.predict(matrix, guess, [Ask(promise, everything, guesses.put)])
             one = np.broadcast_to(np.int64(0), len(guess))
-            return Evaluation(guess, guesses, guess, guesses, one, one)
+            return Evaluation(guess, guesses, guess, guesses, one, one, [(0, promise)])
 
         return collect
 
@@ -175,7 +177,8 @@ class Trainer:
             ]
             asks[-1] = replace(asks[-1], write=_both(asks[-1].write, chain.writer(tested, names[-1])))
             self.predict(matrix, among, asks + later)
-            return Evaluation(among, guesses, chain.examples, tested, fold, chain.fold)
+            models = list(zip(names, crossed, strict=True))
+            return Evaluation(among, guesses, chain.examples, tested, fold, chain.fold, models)
 
         return collect
 

@@ -9,13 +9,15 @@ import polars as pl
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity, Summary
 from cuecard.audits.partial_input.judging import Baseline
-from cuecard.audits.partial_input.measures import SPOKEN
+from cuecard.audits.partial_input.measures import SPOKEN, spoken_carrier
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
 from cuecard.stats import format_p, state_probability
 from cuecard.wording import listed, of_responses
 
 EXAMPLES_SHOWN = 3
+#: Features that a sentence names as carrying a score.
+CARRIERS_NAMED = 3
 #: Options of all questions that a sentence names.
 OPTIONS_NAMED = 5
 #: Where chance is below the first, a score of which the second is not surely gained is low, however well it ranks.
@@ -81,7 +83,9 @@ def partial_findings(
     for baseline in baselines:
         if baseline.kind == "partial" and baseline.direction != "at":
             evidence = _evidence(leaking) if baseline.name == summary["primary"] else ()
-            findings.append(_leak(baseline, task, evidence))
+            findings.append(_leak(baseline, task, evidence, _carrying(summary, baseline)))
+    full = [b for b in baselines if b.name == "full" and b.direction == "above"]
+    findings += [_full_text(b, _carrying(summary, b)) for b in full if task == "text"]
     blind = [b for b in baselines if b.kind == "content-blind" and b.direction != "at"]
     if blind:
         findings.append(_blind(blind, task))
@@ -116,14 +120,38 @@ def _prior_of_options(fixed: Summary, baselines: Sequence[Baseline], task: Task)
     return replace(finding, parts=tuple(same))
 
 
-def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Finding:
+def _carrying(summary: Summary, baseline: Baseline) -> str:
+    """Return the sentence that says what carries the score of an input's model, if that is known."""
+    score = summary.get("carried")
+    if score is None and (baseline.information_low or 0.0) < 0:
+        return " Its log score is not surely above that of chance, so it cannot be divided among features."
+    if score is None or score["input"] != baseline.name:
+        return ""
+    if not score["listed"]:
+        return " No single word carries a share of its log score beyond noise."
+    carriers = [f"{spoken_carrier(row)} {_percent(row['share'])}" for row in score["listed"]]
+    n, interval = len(carriers), f"95 % CI {_percent(score['low'])} to {_percent(score['high'])}"
+    text = f" What carries it: {listed(carriers[:CARRIERS_NAMED])} of its held-out log score"
+    if n > 1:
+        text += f"; {n} features together {_percent(score['share'])} ({interval})"
+    return f"{text}."
+
+
+def _full_text(baseline: Baseline, carrying: str) -> Finding:
+    """Return what predicts the label of a single text, which may be the task itself."""
+    text = f"A linear model of words and length has an accuracy of {_score(baseline, 'text')}.{carrying}"
+    text += " What the text says may be the task or a shortcut."
+    return _finding(baseline, "info", "The words of the text predict the label", text)
+
+
+def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...], carrying: str) -> Finding:
     accuracy, unseen = _ACCURACY[baseline.name, task]
     text = f"{accuracy}{unseen} is {_score(baseline, task)}"
     if baseline.direction == "below":
         text += f". {_turned(baseline, task)}"
         title = f"{accuracy} is below chance"
     else:
-        text += f"{_against_full(baseline)}{_beyond_accuracy(baseline, task)} {LOWER_BOUND}"
+        text += f"{_against_full(baseline)}{_beyond_accuracy(baseline, task)}{carrying} {LOWER_BOUND}"
         named = accuracy.replace("accuracy", "AUC") if _only_ranks(baseline) else accuracy
         title = f"{named} {_verb(baseline)} above chance"
     return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)

@@ -47,10 +47,19 @@ OUTSIDE = MeasureKind(
 RECOVERED = MeasureKind(
     "{shortcut}.percent_s", "{shortcut}: share of the outside model's accuracy (%R_S)", "share", "higher"
 )
+CARRIED = MeasureKind(
+    "{shortcut}.carried", "{shortcut}: share of the log score that the listed features carry", "share"
+)
+CARRIES = MeasureKind("{shortcut}.carried.{cue}", "score carried by {label}", "share")
+BY_STRONGEST = MeasureKind(
+    "{shortcut}.carried_by_strongest",
+    "{shortcut}: share of the log score that the words carry that give most away where they occur",
+    "share",
+)
 KINDS = (
     *(ACCURACY, EXCESS, TURNED, AUC, BITS, REFERENCE),
     *(LEARNER, LEARNER_FULL, NBA, NBR, NBR_RELEASED, ONLY_PARTIAL, TRA),
-    *(OUTSIDE, RECOVERED),
+    *(OUTSIDE, RECOVERED, CARRIED, CARRIES, BY_STRONGEST),
 )
 ENDS = ("low", "high", "chance", "n")
 #: What a shortcut is called before "accuracy", where that is not its name.
@@ -78,7 +87,31 @@ def partial_measures(summary: Summary) -> list[Measure]:
         measures.append(REFERENCE.of(NAME, line["accuracy"], **ends, reference=line["name"]))
     for pair in summary.get("learners", ()):
         measures += _of_learner(pair)
-    return measures + _of_outside(summary)
+    return measures + _of_carried(summary) + _of_outside(summary)
+
+
+def _of_carried(summary: Summary) -> list[Measure]:
+    """Return the share of the log score that the features carry that are listed, and that of each."""
+    score = summary.get("carried")
+    if score is None:
+        return []
+    name, n = score["input"], score["examples"]
+    ends = {end: score[end] for end in ("low", "high")}
+    return [
+        CARRIED.of(NAME, score["share"], **ends, n=n, shortcut=name),
+        *(
+            CARRIES.of(
+                NAME, row["share"], low=row["share_low"], high=row["share_high"],
+                n=n, shortcut=name, cue=row["feature"], label=spoken_carrier(row),
+            )
+            for row in score["listed"]
+        ),
+    ]  # fmt: skip
+
+
+def spoken_carrier(row: Summary) -> str:
+    """Return what a feature that carries a score is called, with the label it speaks for."""
+    return "the length" if row["family"] == "length" else f"“{row['feature']}” ({row['label']})"
 
 
 def _of_outside(summary: Summary) -> list[Measure]:

@@ -27,6 +27,7 @@ from cuecard.models.linear.input_features import (
     InputRows,
     State,
     WithinExample,
+    WordBlock,
     feature_blocks,
     side_by_side,
 )
@@ -49,6 +50,9 @@ class InputFeatures:
     matrix: Features
     #: What examples must share to be one observation about this input.
     unit: UnitScope
+    #: The hashes of its first columns where these are n-grams of the hypothesis, and their number of words.
+    slots: Ints | None = None
+    ngrams: int = 0
 
 
 def rows_of(data: Instances, *, tokens: str | None = None) -> InputRows:
@@ -70,7 +74,10 @@ def conditions(
         train = np.ones(len(data), dtype=np.bool_)
     build = _Features(rows, train)
     task = data.task
-    full = InputFeatures("full", "full", build.all_of(feature_blocks(task, "full", ngrams=ngrams)), "example")
+    words = (build.slots(ngrams), ngrams)
+    full = InputFeatures(
+        "full", "full", build.all_of(feature_blocks(task, "full", ngrams=ngrams)), "example", *words
+    )
     if not data.grouped:
         length = InputFeatures(
             "length", "content-blind", build.only(Binned("hypothesis length")), "hypothesis"
@@ -86,7 +93,7 @@ def conditions(
         return [
             *blind,
             InputFeatures("overlap", "relation", build.only(Binned("overlap")), "example"),
-            InputFeatures("hypothesis_only", "partial", hypothesis, "hypothesis"),
+            InputFeatures("hypothesis_only", "partial", hypothesis, "hypothesis", *words),
             InputFeatures("premise_only", "partial", premise, "premise"),
             full,
         ]
@@ -96,7 +103,7 @@ def conditions(
     inputs = [
         InputFeatures("length", "content-blind", lengths, "choices"),
         InputFeatures("overlap", "relation", overlap, "example"),
-        InputFeatures("choices_only", "partial", choices, "choices"),
+        InputFeatures("choices_only", "partial", choices, "choices", *words),
         full,
     ]
     if task == "choice":
@@ -128,6 +135,10 @@ class _Features:
         if self.rows.many:
             return InputMatrix.of(self.rows, [(b, share, self._state(b)) for b, share in wanted])
         return side_by_side(*(share * self._block(block) for block, share in wanted))
+
+    def slots(self, ngrams: int) -> Ints:
+        """Return the hashes of the n-grams of the hypothesis, in the order of their columns."""
+        return self._state(WordBlock("hypothesis", ngrams))["slots"]
 
     def _state(self, block: Block) -> State:
         if block not in self.learned:
@@ -163,9 +174,14 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
     space = examples.instances.space
     if examples.instances.grouped:
         return space.computed(np.float64, len(guess), lambda some: 1 / examples.options[guess[some]])
-    counts = examples.label_sums(learn) + 1.0
-    shares = counts / counts.sum()
+    shares = null_shares(examples, learn)
     return space.computed(np.float64, len(guess), lambda some: shares[examples.gold[guess[some]]])
+
+
+def null_shares(examples: Examples, learn: Ints) -> Floats:
+    """Return the share of every label among some examples, smoothed by one count per label."""
+    counts = examples.label_sums(learn) + 1.0
+    return np.asarray(counts / counts.sum())
 
 
 def length_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Summary
+from cuecard.analysis import Finding, Result, Row, Summary
+from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.audits.partial_input.guesses import Guesses, gold_of
 from cuecard.audits.partial_input.judging import Baseline, against_chance, chance_of, counted_hits, interval
 from cuecard.data import COLUMNS
@@ -205,7 +206,10 @@ def _values(name: str, codes: Codes, names: Sequence[str]) -> Iterator[_Slice]:
 
 WORDS_SHOWN = 5
 #: Columns of the table, as the cue audit names them.
-KEPT = ("feature", "label", "train_count", "test_count", "share", "share_low", "share_high", "z", "q_value")
+KEPT = (
+    *("feature", "label", "direction", "train_count", "test_count"),
+    *("share", "share_low", "share_high", "chance", "z", "q_value"),
+)
 
 
 def premise_words(baselines: Sequence[Baseline], search: Callable[[], Result]) -> pl.DataFrame | None:
@@ -224,7 +228,7 @@ def with_words(findings: Sequence[Finding], words: pl.DataFrame) -> list[Finding
     """Return the findings; the one about the premise also names its strongest words."""
     if words.height:
         shown = [
-            f"“{row['feature']}” ({percent(row['share'])} {row['label']})"
+            f"“{row['feature']}” ({percent(row['share'])} {row['label']}, {_beside_chance(row)})"
             for row in words.head(WORDS_SHOWN).iter_rows(named=True)
         ]
         sentence = (
@@ -239,6 +243,11 @@ def with_words(findings: Sequence[Finding], words: pl.DataFrame) -> list[Finding
         else finding
         for finding in findings
     ]
+
+
+def _beside_chance(row: Row) -> str:
+    below = "" if row["direction"] == POINTS_TO else "below "
+    return f"{below}chance {percent(row['chance'])}"
 
 
 def outside_accuracy(examples: Examples, column: str, scored: Ints) -> Summary:

@@ -55,7 +55,7 @@ def partial_input_view(outcome: Outcome) -> View:
         lead=[_lead(summary, primary), *_at_chance(summary, primary), *map(_learner_sentence, pairs)],
         figures=_figures(summary, lines, primary),
         charts=_charts(outcome),
-        tables=[_battery(outcome), *_learners(pairs), _leaking(outcome)],
+        tables=[_battery(outcome), *_carried(outcome), *_learners(pairs), _leaking(outcome)],
         notes=_notes(summary),
         maps=_token_maps(outcome, pairs),
     )
@@ -277,6 +277,27 @@ def _battery(outcome: Outcome) -> Table:
     }
     rows = outcome.tables["baselines"].with_columns(pl.col("name").str.replace_all("_", " "))
     return Table("Baselines", "baselines", columns, data=rows)
+
+
+def _carried(outcome: Outcome) -> list[Table]:
+    """Return the features that carry the score of partial input, if there is one above chance."""
+    score, rows = outcome.summary.get("carried"), outcome.rows("carried")
+    if score is None or rows.is_empty():
+        return []
+    columns = {
+        "feature": Column(
+            "Feature", hint="a word with the n-grams of which it is the rarest word, or the length"
+        ),
+        "label": Column("Label", "label", "the label it speaks for in the model"),
+        "share": Column("Share of score", "percent", "its part of the held-out log score; all parts add up"),
+        **interval_columns("share_", of="the share"),
+        "bits": Column("Bits", "decimal", "the same in bits per example", brief=False),
+        "instances": Column("Instances", "count", "scored instances with it"),
+    }
+    model = _ACCURACY[score["input"]].removesuffix(" accuracy")
+    title = f"Carries most: {percent(score['share'])} of the {model} log score"
+    shown = rows.filter("listed") if rows["listed"].any() else rows.head(0)
+    return [Table(title, "carried", columns, data=shown)]
 
 
 def _leaking(outcome: Outcome) -> Table:

@@ -19,6 +19,7 @@ from rich.text import Text
 from cuecard import wording
 from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.cues.view import cue_table
+from cuecard.card.by_what import by_what
 from cuecard.card.card import Card
 from cuecard.card.files import of_readable_card
 from cuecard.report.findings import highlight, how_many_more, looked_at, ordered_findings, other_ways
@@ -60,6 +61,7 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
         console.print(_finding(card, finding, console.width))
     if len(findings) > top:
         console.print(Text(f"\n… and {how_many_more(findings[top:])} in the report.", style="dim"))
+    _features(card, console)
     for name in card.sections:
         console.print()
         print_section(card, name, console, top)
@@ -225,6 +227,7 @@ def render_brief(card: Card, console: Console, *, sections: Sequence[str] = ()) 
         console.print()
         console.print(figures_line(figures))
     _findings(ordered_findings(card), console)
+    _features(card, console)
     _named(card, console)
     if "judge" not in sections:
         _judges(card, console)
@@ -249,6 +252,15 @@ def _findings(findings: Sequence[Finding], console: Console) -> None:
             console.print(Padding(text, INDENT))
     if len(findings) > len(shown):
         console.print(Text(f"… and {how_many_more(findings[len(shown) :])}.", style="dim"))
+
+
+def _features(card: Card, console: Console) -> None:
+    """Print the features that carry the score of partial input, and those that give most away."""
+    for features in by_what(card):
+        console.print()
+        console.print(Text(features.question, style="bold"))
+        text = prose(display_text(features.sentence(), 1000), console.width - INDENT[3])
+        console.print(Padding(text, INDENT))
 
 
 def _title(finding: Finding, *, numbers_too: bool, width: int | None) -> Text:
