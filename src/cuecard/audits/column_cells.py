@@ -67,18 +67,24 @@ class Rule:
         return max(0.0, (self.low - self.chance) / max(1 - self.chance, 1e-9))
 
 
+def moments_of(values: pl.Series) -> pl.Series:
+    """Return dates and times that are written as text as what they are; other columns as they are."""
+    if values.dtype != pl.String:
+        return values
+    text = values.str.slice(0, 19).str.replace("T", " ", literal=True)
+    for kind, formats in ((pl.Datetime, _DATES), (pl.Time, _TIMES)):
+        for written in formats:
+            read = text.str.strptime(
+                kind if kind == pl.Time or "%H" in written else pl.Date, written, strict=False
+            )
+            if read.null_count() <= values.null_count() + 0.05 * len(values):
+                return read
+    return values
+
+
 def numbers_of(values: pl.Series) -> Floats | None:
     """Return what orders the values of a column: numbers, dates and times, also those written as text."""
-    if values.dtype == pl.String:
-        for kind, formats in ((pl.Datetime, _DATES), (pl.Time, _TIMES)):
-            text = values.str.slice(0, 19).str.replace("T", " ", literal=True)
-            for written in formats:
-                read = text.str.strptime(
-                    kind if kind == pl.Time or "%H" in written else pl.Date, written, strict=False
-                )
-                if read.null_count() <= values.null_count() + 0.05 * len(values):
-                    return numbers_of(read)
-        return None
+    values = moments_of(values)
     if not (values.dtype.is_numeric() or values.dtype.is_temporal()):
         return None
     numbers = values.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
@@ -101,9 +107,13 @@ def cells_of_column(values: pl.Series, kind: Kind) -> Iterator[Cells]:
     n, name = values.n_unique(), values.name
     if n < 2:
         return
-    numbers = numbers_of(values)
+    moments = moments_of(values)
+    numbers = numbers_of(moments)
     if numbers is not None and n > 2:
         yield Cells(name, kind, _binned(numbers), values, numbers)
+    if isinstance(moments.dtype, pl.Datetime) and (hours := moments.dt.time()).n_unique() > 2:
+        seconds = numbers_of(hours)
+        yield Cells(name, kind, _binned(seconds), hours.cast(pl.String), seconds)  # type: ignore[arg-type]
     if n <= min(MOST_VALUES, len(values) // 2):
         codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         yield Cells(name, kind, codes, values.cast(pl.String))
@@ -112,9 +122,10 @@ def cells_of_column(values: pl.Series, kind: Kind) -> Iterator[Cells]:
         last = values.str.extract(r"(\d{1,15})\D*$").cast(pl.Float64)
         if last.null_count() <= 0.1 * len(values) and last.n_unique() > 2:
             yield Cells(name, kind, _binned(numbers_of(last)), values, numbers_of(last))  # type: ignore[arg-type]
-        shape = values.str.replace_all(r"\d+", "#")
-        if 2 <= shape.n_unique() <= MOST_SHAPES:
-            yield Cells(name, kind, shape.rank("dense").fill_null(0).to_numpy().astype(np.int64), shape)
+        shape, before = values.str.replace_all(r"\d+", "#"), values.str.extract(r"^(.*?)\d+\D*$")
+        for part in (shape, before):  # the folder of a file may end in a number
+            if 2 <= part.n_unique() <= MOST_SHAPES:
+                yield Cells(name, kind, part.rank("dense").fill_null(0).to_numpy().astype(np.int64), part)
 
 
 def cells_of_rows(examples: Examples, gold: Ints, units: Ints) -> Iterator[Cells]:

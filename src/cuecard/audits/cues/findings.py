@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import SEVERITIES, Evidence, Finding, Summary, severity_of
+from cuecard.analysis import MEDIUM_GAIN, SEVERITIES, Evidence, Finding, Summary, severity_of
 from cuecard.audits.cues.overall import NOTABLE_GAIN, CueEvidence, all_features, not_replicated
 from cuecard.audits.cues.replication import HOLDS, OPEN, REVERSES, VANISHES
 from cuecard.audits.cues.statistics import POINTS_TO
@@ -82,7 +82,7 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
 
 
 def notable_cues(evidence: CueEvidence) -> pl.DataFrame:
-    """Return the cues whose share surely differs from chance by enough, with how they hold and what they give away.
+    """Return the cues whose share surely differs from chance by enough, or that surely give enough away in all.
 
     `column` is a cue's column in the rows; `given_away` the part of what chance leaves, over all examples.
     """
@@ -98,7 +98,8 @@ def notable_cues(evidence: CueEvidence) -> pl.DataFrame:
     lost = pl.col("outcome").is_in([VANISHES, REVERSES])
     enough = pl.when(lost).then(adjusted_gain()).otherwise(distance) >= NOTABLE_GAIN
     away = pl.when(points).then(pl.col("coverage") * distance / (1 - pl.col("chance"))).otherwise(0.0)
-    return cues.with_columns(given_away=away).filter(pl.col("is_cue") & enough)
+    frequent = ~lost & (away >= MEDIUM_GAIN)  # a smaller gain that many examples have gives as much away
+    return cues.with_columns(given_away=away, by_points=enough).filter(pl.col("is_cue") & (enough | frequent))
 
 
 def cue_gain() -> pl.Expr:
