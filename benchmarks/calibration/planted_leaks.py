@@ -33,7 +33,9 @@ def _agrees(rng: Rng, labels: np.ndarray, share: float) -> np.ndarray:
     return np.where(rng.random(len(labels)) < share, labels, 1 - labels).astype(bool)
 
 
-def pairs(rng: Rng, n: int, write: Callable[[int, str], str] | None = None, **columns: Any) -> pl.DataFrame:
+def text_pairs(
+    rng: Rng, n: int, write: Callable[[int, str], str] | None = None, **columns: Any
+) -> pl.DataFrame:
     """Return pairs of texts with a label of two; `write` changes the hypothesis of a row by its number."""
     hypotheses = [sentence(rng) for _ in range(n)]
     if write is not None:
@@ -59,7 +61,9 @@ def characters(share: float, write: Callable[[str], str]) -> Callable[[Rng, int]
     def draw(rng: Rng, n: int) -> Instances:
         labels = labelled(rng, n)
         written = _agrees(rng, labels, share)
-        return load(pairs(rng, n, lambda i, text: write(text) if written[i] else text, label=named(labels)))
+        return load(
+            text_pairs(rng, n, lambda i, text: write(text) if written[i] else text, label=named(labels))
+        )
 
     return draw
 
@@ -72,7 +76,7 @@ def column(
     def draw(rng: Rng, n: int) -> Instances:
         labels = labelled(rng, n)
         values = [value(rng, bool(one), i) for i, one in enumerate(_agrees(rng, labels, share))]
-        return load(pairs(rng, n, label=named(labels), **{name: values}))
+        return load(text_pairs(rng, n, label=named(labels), **{name: values}))
 
     return draw
 
@@ -160,7 +164,7 @@ def yes_no(rng: Rng, n: int) -> Instances:
 def row_order(rng: Rng, n: int) -> Instances:
     """Return pairs of which 90 % of the first half have one label, and 90 % of the second half the other."""
     labels = _agrees(rng, (np.arange(n) >= n // 2).astype(int), 0.9).astype(int)
-    return load(pairs(rng, n, label=named(labels)))
+    return load(text_pairs(rng, n, label=named(labels)))
 
 
 def copies(change: Callable[[Rng, str], str]) -> Callable[[Rng, int], Instances]:
@@ -199,7 +203,9 @@ def slice_only(rng: Rng, n: int) -> Instances:
     has = np.where(genre == 0, _agrees(rng, labels, 0.95), rng.random(n) < 0.5)
     genres = [("fiction", "letters", "news", "speech", "travel")[g] for g in genre]
     return load(
-        pairs(rng, n, lambda i, t: f"Indeed {t.lower()}" if has[i] else t, label=named(labels), genre=genres)
+        text_pairs(
+            rng, n, lambda i, t: f"Indeed {t.lower()}" if has[i] else t, label=named(labels), genre=genres
+        )
     )
 
 
@@ -213,13 +219,13 @@ def bigram(rng: Rng, n: int) -> Instances:
         first, second = ("north", "wind") if side_by_side[i] else ("wind", "north")
         return " ".join([*words[:2], first, second, *words[2:]]).capitalize() + "."
 
-    return load(pairs(rng, n, write, label=named(labels)))
+    return load(text_pairs(rng, n, write, label=named(labels)))
 
 
 def overlap(rng: Rng, n: int) -> Instances:
     """Return pairs in which the hypothesis repeats words of its premise, more often with one label."""
     labels = labelled(rng, n)
-    table = pairs(rng, n, label=named(labels))
+    table = text_pairs(rng, n, label=named(labels))
     repeats = _agrees(rng, labels, 0.85)
     hypotheses = [
         " ".join(rng.permutation(p[:-1].lower().split())[:7]).capitalize() + "." if r else h
@@ -237,7 +243,7 @@ def negation(rng: Rng, n: int) -> Instances:
         first, *rest = text.split()
         return " ".join([first, "is", "not", *rest] if has[i] else [first, "is", *rest])
 
-    return load(pairs(rng, n, write, label=named(labels)))
+    return load(text_pairs(rng, n, write, label=named(labels)))
 
 
 def _file(rng: Rng, one: bool, i: int) -> str:
@@ -257,17 +263,20 @@ def ordering_id(rng: Rng, n: int) -> Instances:
     labels = labelled(rng, n)
     late = _agrees(rng, labels, 0.9)
     ids = rng.permutation(n) + n * late
-    return load(pairs(rng, n, label=named(labels), id=[f"q{number:06d}" for number in ids]))
+    return load(text_pairs(rng, n, label=named(labels), id=[f"q{number:06d}" for number in ids]))
 
 
 @dataclass(frozen=True)
 class Leak:
-    """A planted leak: its name, the set, what a finding that states it says, and whether it is a flaw alone."""
+    """A planted leak: its name, the set, what a finding that states it says, and how many examples are drawn."""
 
     name: str
     draw: Callable[[Rng, int], Instances]
     says: str
     n: int = 1_000
+
+    def __str__(self) -> str:
+        return self.name
 
 
 LEAKS = (

@@ -95,6 +95,38 @@ def test_the_time_of_day(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
+def test_the_time_of_day_on_any_day(seed):
+    rng, labels, late = noisy(seed)
+    moments = [
+        datetime(2024, 1, int(rng.integers(1, 29)), int(h), 30)
+        for h in late * 12 + rng.integers(0, 12, len(late))
+    ]
+    for values in (moments, [f"{moment:%Y-%m-%d %H:%M}" for moment in moments]):
+        finding = first(texts(labels, at=values, seed=seed))
+        assert finding.title == "The extra column at predicts the label"
+        assert "from 12:30:00 on" in finding.text
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_folder_that_ends_in_a_number(seed):
+    rng, labels, late = noisy(seed)
+    files = [f"batch{1 + one}/item_{rng.integers(10**5):05d}.txt" for one in late]
+    finding = first(texts(labels, file=files, seed=seed))
+    assert finding.title == "The id or file name file predicts the label"
+    assert "at “batch2/item_”" in finding.text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_moments_and_files_that_say_nothing(seed):
+    rng, labels, _ = noisy(seed)
+    n = len(labels)
+    at = [datetime(2024, 1, int(d), int(h), 30) for d, h in rng.integers(1, 24, (n, 2))]
+    files = [f"batch{rng.integers(1, 4)}/item_{rng.integers(10**5):05d}.txt" for _ in range(n)]
+    result = Columns().run(texts(labels, at=at, file=files, seed=seed))
+    assert [f for f in result.findings if f.severity in ("high", "medium")] == []
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_ids_and_file_names_that_order_the_label_are_flaws(seed):
     rng, labels, late = noisy(seed)
     names = [f"a_{i:05d}" for i in late * 1_000 + rng.permutation(len(late))]

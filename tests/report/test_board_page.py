@@ -44,7 +44,7 @@ def test_markdown_has_one_row_per_dataset(folder, tmp_path):
     text = write_board(ranked, tmp_path / "board.md").read_text()
     row = next(line for line in text.splitlines() if "](" in line)
     assert "hypothesis-only" in row
-    assert row.count(" | ") == 5 + len(ranked.columns)
+    assert row.count(" | ") == 5 + len(LISTS) + len(ranked.columns)
     assert row.endswith("| 4 high |")
 
 

@@ -28,7 +28,7 @@ class FeatureList:
 
     def sentence(self) -> str:
         """Return the features, and what they carry together."""
-        text = f"{self.number}: {listed(self.features)}"
+        text = f"{self.number}: {listed(list(self.features))}"
         if self.score is None:
             return f"{text}."
         ends = interval_in_unit(self.score.low, self.score.high, self.score.unit)

@@ -113,6 +113,23 @@ def test_a_small_lift_is_significant_but_not_a_finding():
     assert "no label share differs from chance by 10 points or more" in result.findings[0].text
 
 
+def test_a_smaller_gain_that_many_examples_have_is_a_finding():
+    rng = np.random.default_rng(0)
+    n = 4_000
+    label = rng.random(n) < 0.5
+    has = rng.random(n) < np.where(label, 0.56, 0.44)
+    rows = [
+        ("train", "p", f"alpha beta {i}" if h else f"beta {i}", "yes" if y else "no")
+        for i, (h, y) in enumerate(zip(has, label, strict=True))
+    ]
+    result = Cues(features=("word",)).run(pair_instances(rows))
+    overall, cue = result.findings
+    assert cue.title == "Cue for yes: “alpha”"
+    assert cue.severity == "medium"
+    assert cue.low < cue.chance + 0.1  # less than 10 points, in half of the examples
+    assert "10 points or more, or by less in many examples, (95 % CI)" in overall.text
+
+
 def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data):
     data = load(real_data("mnli/train_partial.parquet"), test=real_data("mnli/dev_matched.parquet"))
     findings = [f for f in Cues(features=("word", "bigram")).run(data).findings if f.cue]
