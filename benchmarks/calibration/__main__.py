@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.calibration.before_after import before_after
 from benchmarks.calibration.clean_sets import clean_sets
 from benchmarks.calibration.page import page
+from benchmarks.calibration.planted_leaks import planted_leaks
 from benchmarks.calibration.sections import SECTIONS
 from benchmarks.calibration.shuffled_sets import shuffled_sets
 from benchmarks.calibration.units import significant_under_blocks
@@ -21,7 +22,7 @@ from benchmarks.calibration.whole_cards import audited
 ROOT = Path(__file__).parents[2]
 FIGURES = Path(__file__).parent / "figures"
 PAGE = ROOT / "docs" / "calibration.md"
-NAMES = ("before and after", "whole cards", "blocks", *SECTIONS)
+NAMES = ("before and after", "whole cards", "planted leaks", "blocks", *SECTIONS)
 SHORT = 0.1
 #: Of the published figures. Settings were chosen with seeds below 10,000, and none with these.
 SEED = 20_000
@@ -34,6 +35,8 @@ def simulated(name: str, *, scale: float, seed: int, cards: int, data: Path) -> 
         yield from (card.as_json() for card in audited(sets))
     elif name == "before and after":
         yield from before_after(data)
+    elif name == "planted leaks":
+        yield from (place.as_json() for place in planted_leaks(scale, seed=seed))
     elif name == "blocks":
         found = significant_under_blocks(max(2, round(6 * scale)), seed=seed)
         yield from ({"significant": significant, "tested": tested} for significant, tested in found)

@@ -10,6 +10,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from benchmarks.calibration.rows import Row
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Ints
+from cuecard.stats.scores.additive_shares import path_weights, score_shares
 from cuecard.stats.scores.auc import Auc, label_auc
 from cuecard.stats.scores.cross_fit_intervals import excess_interval
 
@@ -95,4 +96,44 @@ def _before(share: float, method: str) -> str:
     return f"{share:.0%}, {method}".replace("%", " %", 1)
 
 
-INTERVAL_SECTIONS = {"intervals": intervals}
+#: Weights of three features in a model; the shares of examples that have the second and the third.
+WEIGHTS, OTHERS = np.array([1.8, -1.0, 0.6]), (0.3, 0.1)
+
+
+def _parts(rng: np.random.Generator, n: int, frequency: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each feature adds to the log score of examples, and the scores: the model is a little too sure."""
+    shares = np.array([frequency, *OTHERS])
+    terms = ((rng.random((n, 3)) < shares) - shares) * WEIGHTS
+    margin = terms.sum(axis=1)
+    label = (rng.random(n) < expit(0.8 * margin)).astype(np.int64)
+    slopes = path_weights(np.zeros(2), np.column_stack([np.zeros(n), margin]), label)
+    sign = 2 * label - 1
+    return terms * slopes[:, 1:], np.log(2 * expit(sign * margin))
+
+
+def share_coverage(frequency: float, n: int, runs: int, *, copies: bool = False, seed: int = 0) -> float:
+    """Return how often the interval holds the share of a log score that a feature of this frequency carries."""
+    parts, scores = _parts(np.random.default_rng([seed, 1]), 2_000_000, frequency)
+    true, held = parts[:, 0].sum() / scores.sum(), 0
+    rng = np.random.default_rng(seed)
+    for _ in range(runs):
+        parts, scores = _parts(rng, n, frequency)
+        units = np.repeat(np.arange(n), rng.integers(1, 5, n)) if copies else np.arange(n)
+        found = score_shares(parts[units, :1], scores[units], units=units if copies else None)
+        held += bool(found.low[0] <= true <= found.high[0])
+    return held / runs
+
+
+def score_parts(scale: float, seed: int) -> Iterator[Row]:
+    """Coverage of shares of a log score."""
+    runs = max(20, round(1_000 * scale))
+    for frequency, n, copies in ((0.3, 500, False), (0.3, 500, True), (0.05, 500, False), (0.05, 2_000, False),
+                                 (0.01, 2_000, False), (0.01, 10_000, False)):  # fmt: skip
+        data = f"a word in {frequency:.0%} of the examples".replace("%", " %") + (
+            ", copied up to four times" * copies
+        )
+        held = share_coverage(frequency, n, runs, copies=copies, seed=seed)
+        yield Row("coverage", "share of the log score it carries", data, f"{n:,}", runs, held)
+
+
+INTERVAL_SECTIONS = {"intervals": intervals, "parts of a score": score_parts}

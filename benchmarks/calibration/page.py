@@ -42,6 +42,13 @@ Every audit, on datasets in which nothing gives the label away: generated ones o
 examples, and parts of public datasets whose labels were shuffled between distinct texts, copies keeping one label. An
 alarm is a card with a finding of high or medium severity; at most 5 % of cards should have one. Seeds start at 70,000.
 """
+LEAKS = """\
+## Planted everyday leaks
+
+Each leak is planted in a generated set of 500 questions or 1,000 other examples whose words say nothing about the
+label, at a size that a rule of one line solves. *Place* is that of the first finding of a default audit that states
+it, the most serious first. Ids, file names and the order of rows are never read by a model: they are of low severity.
+"""
 _TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
 _NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at least 95 %"}
 
@@ -53,6 +60,8 @@ def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         parts.append(BEFORE + "\n" + _before_after(figures))
     if figures.get("whole cards"):
         parts.append(CARDS + "\n" + _cards(figures["whole cards"]))
+    if leaks := figures.get("planted leaks"):
+        parts.append(LEAKS + "\n" + _leaks(leaks))
     if blocks := figures.get("blocks"):
         counts = ", ".join(f"{one['significant']:,} of {one['tested']:,}" for one in blocks)
         parts.append(
@@ -61,9 +70,18 @@ def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             "Before, in a real set\nof this shape with shuffled blocks: 1,030 of 2,232.\n"
         )
     for name, rows in figures.items():
-        if name not in ("before and after", "whole cards", "blocks") and rows:
+        if name not in ("before and after", "whole cards", "planted leaks", "blocks") and rows:
             parts.append(f"## {name.capitalize()}\n\n{_table([Row(**row) for row in rows])}")
     return "\n".join(parts)
+
+
+def _leaks(places: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["| leak | place | severity | finding |", "|---|--:|---|---|"]
+    lines += [
+        f"| {one['leak']} | {one['place'] or '–'} | {one['severity'] or 'not found'} | {one['title']} |"
+        for one in places
+    ]
+    return "\n".join([*lines, ""])
 
 
 def _table(rows: Sequence[Row]) -> str:

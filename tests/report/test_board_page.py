@@ -7,6 +7,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.report import write_board
+from cuecard.report.board import LISTS
 from small_sets import pair_instances
 
 HOSTILE = "<script>document.title='x'</script>"

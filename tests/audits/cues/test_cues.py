@@ -117,7 +117,7 @@ def test_a_smaller_gain_that_many_examples_have_is_a_finding():
     rng = np.random.default_rng(0)
     n = 4_000
     label = rng.random(n) < 0.5
-    has = rng.random(n) < np.where(label, 0.56, 0.44)
+    has = rng.random(n) < np.where(label, 0.58, 0.42)
     rows = [
         ("train", "p", f"alpha beta {i}" if h else f"beta {i}", "yes" if y else "no")
         for i, (h, y) in enumerate(zip(has, label, strict=True))
