@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -32,7 +33,9 @@ from cuecard.models.linear.input_features import (
     side_by_side,
 )
 from cuecard.models.linear.scorer import Features, Indicators, InputMatrix
+from cuecard.stats import log10_p
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks
+from cuecard.stats.scores.place_test import place_log_p
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.text import encode
 
@@ -347,7 +350,16 @@ def input_line(examples: Examples, source: InputFeatures, done: Evaluation, null
         done.fold, done.inflation, done.tested, done.tested_fold, gold_of(examples, done.tested_examples)
     )
     gold, grouped = gold_of(examples, done.examples), examples.instances.grouped
-    return measured(source.name, source.kind, done.guesses, gold, grouped=grouped, null=null, chain=chain)
+    line = measured(source.name, source.kind, done.guesses, gold, grouped=grouped, null=null, chain=chain)
+    if source.name != "position" or done.inflation == 1.0:
+        return line
+    # There is nothing to learn but which place is right most often: the places say that without a cross-fit.
+    guesses = done.guesses
+    log_p = place_log_p(gold, guesses.options, units=guesses.unit, weights=guesses.weight)
+    direction = "above" if log_p < 0 and line.accuracy > line.chance else line.direction
+    return replace(
+        line, p_value=math.exp(log_p), log10_p=float(log10_p(log_p)), test="places", direction=direction
+    )
 
 
 def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
