@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: What takes longest to import of what draws a report.
-_OF_REPORT = ("altair", "cuecard.report.html.card_page")
+_OF_REPORT = ("altair", "cuecard.report.charts.kinds")
 
 
 def print_card(card: Card, report: Path | None, *, verbose: bool, sections: Sequence[str] = ()) -> None:
@@ -92,11 +92,14 @@ def staged_with_report(card: Card, folder: Path, last: Staged | None = None) -> 
 
 
 def import_report_early() -> None:
-    """Begin to import what draws a report, beside the work that comes before it."""
+    """Begin to import what draws a report and to compile its templates, beside the work that comes before it."""
 
     def import_all() -> None:
         with suppress(Exception):  # raised again where the report is drawn
             for name in _OF_REPORT:
                 import_module(name)
+            from cuecard.report.html.card_page import report_template
+
+            report_template()
 
     Thread(target=import_all, daemon=True).start()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from cuecard import wording
@@ -76,23 +77,27 @@ def render_html(card: Card) -> str:
     snippets = [finding_markdown(card, finding) for finding in findings]
     shown = findings_that_fit(snippets)
     charts = {f"{c.name}-{i}": chart for c in chapters for i, chart in enumerate(c.view.charts)}
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            card=card,
-            verdict=verdict(card),
-            figures=key_figures(card),
-            answers=answers(card),
-            findings=findings[:shown],
-            left_out=len(findings) - shown,
-            open_findings=OPEN_FINDINGS,
-            more_findings=how_many_more(findings[OPEN_FINDINGS:shown]),
-            chapters=chapters,
-            **inlined_parts(charts, snippets=snippets[:shown]),
-            **_functions(card),
-        )
+    return report_template().render(
+        card=card,
+        verdict=verdict(card),
+        figures=key_figures(card),
+        answers=answers(card),
+        findings=findings[:shown],
+        left_out=len(findings) - shown,
+        open_findings=OPEN_FINDINGS,
+        more_findings=how_many_more(findings[OPEN_FINDINGS:shown]),
+        chapters=chapters,
+        **inlined_parts(charts, snippets=snippets[:shown]),
+        **_functions(card),
     )
+
+
+@cache
+def report_template() -> Template:
+    """Return the template of a report, compiled with those that it imports."""
+    templates = environment()
+    templates.get_template("parts.html.j2")
+    return templates.get_template("report.html.j2")
 
 
 def write_report(card: Card, path: str | Path) -> Path:
