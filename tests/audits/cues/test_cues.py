@@ -114,17 +114,16 @@ def test_a_small_lift_is_significant_but_not_a_finding():
 
 
 def test_a_smaller_gain_that_many_examples_have_is_a_finding():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(5)
     n = 4_000
     label = rng.random(n) < 0.5
     has = rng.random(n) < np.where(label, 0.58, 0.42)
-    rows = [
-        ("train", "p", f"alpha beta {i}" if h else f"beta {i}", "yes" if y else "no")
-        for i, (h, y) in enumerate(zip(has, label, strict=True))
-    ]
+    words = [f"w{i}" for i in range(1_000)]
+    texts = [" ".join(["alpha" if h else "beta", *rng.choice(words, 8)]) for h in has]
+    rows = [("train", f"p{i}", texts[i], "yes" if label[i] else "no") for i in range(n)]
     result = Cues(features=("word",)).run(pair_instances(rows))
-    overall, cue = result.findings
-    assert cue.title == "Cue for yes: “alpha”"
+    overall, cue = result.findings[:2]
+    assert cue.title in ("Cue for yes: “alpha”", "Cue for no: “beta”")
     assert cue.severity == "medium"
     assert cue.low < cue.chance + 0.1  # less than 10 points, in half of the examples
     assert "10 points or more, or by less in many examples, (95 % CI)" in overall.text
