@@ -15,7 +15,7 @@ from cuecard.data.ingest import FileChunks, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.label_lists import with_one_label
-from cuecard.data.layout.labels import Threshold
+from cuecard.data.layout.labels import Threshold, check_labels_shared
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape, shape_split
@@ -288,6 +288,8 @@ class DatasetSpec:
             load_report(raws.values(), roles["train"], shaped.values(), which_files(files, named)),
             space=space,
         )
+        if options.labels is None and not data.grouped:
+            _check_labels_shared(data, schemes["train"].labels.mapping)
         data = data.clustered_by(options.cluster) if options.cluster is not None else data
         if options.holdout is not None:
             from cuecard.data.splits import hold_out
@@ -317,6 +319,16 @@ def _works(raw: RawTable, roles: Mapping[Role, tuple[str, ...]]) -> bool:
     except (InputError, UsageError):
         return False
     return shaped.table.height > 0
+
+
+def _check_labels_shared(data: Instances, names_by_value: Mapping[str, str]) -> None:
+    """Raise if a label seems to have other names in another split than in train."""
+    counted = data.table.group_by("split", "label").len().cast({"split": pl.String, "label": pl.String})
+    counts: dict[str, dict[str, int]] = {}
+    for split, label, n in counted.drop_nulls("label").sort("split", "label").iter_rows():
+        counts.setdefault(split, {})[label] = n
+    for split in counts.keys() - {"train"}:
+        check_labels_shared(counts, names_by_value, split)
 
 
 def loaded(data: Instances | Source, *, test: Source | None = None) -> Instances:

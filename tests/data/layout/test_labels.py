@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import polars as pl
 import pytest
 
@@ -137,3 +139,49 @@ def test_many_numbers_with_fractions_are_scores_and_not_classes():
     assert len(load(scores, labels="score>3").labels) == 2
     halves = pl.DataFrame(texts | {"label": [(i % 3) / 2 for i in range(60)]})
     assert load(halves).labels == ("0.0", "0.5", "1.0")
+
+
+def split_files(folder, train, test, n=30):
+    for name, labels in (("train", train), ("test", test)):
+        rows = [(f"{name} {i} says", label) for i in range(n) for label in labels]
+        pl.DataFrame(rows, schema=["text", "label"], orient="row").write_csv(folder / f"{name}.csv")
+    return folder / "train.csv", folder / "test.csv"
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "joined"),
+    [
+        (
+            ("no", "Unknown", "yes"),
+            ("no", "Uncertain", "yes"),
+            "Uncertain=Unknown,Unknown=Unknown,no=no,yes=yes",
+        ),
+        (
+            ("not good", "good", "bad"),
+            ("Not Good", "good", "Bad"),
+            "'Bad=bad,Not Good=not good,bad=bad,good=good,",
+        ),
+        (("yes", "no"), ("1", "0"), "0=NAME,1=NAME,no=no,yes=yes"),
+    ],
+)
+def test_labels_that_two_splits_name_differently_stop_with_what_joins_them(tmp_path, train, test, joined):
+    files = split_files(tmp_path, train, test)
+    with pytest.raises(InputError, match="if they mean the same, join them with --labels") as stopped:
+        load(files[0], test=files[1])
+    assert f"--labels {joined}" in str(stopped.value)
+    typed = shlex.split(str(stopped.value).partition("join them with ")[2].partition("; otherwise")[0])[1]
+    if "NAME" not in typed:
+        data = load(files[0], test=files[1], labels=typed)
+        assert set(data.labels) == set(train)
+        assert data.test.table.height == len(test) * 30
+    apart = shlex.split(str(stopped.value).partition("otherwise type ")[2].removesuffix("."))[1]
+    assert set(load(files[0], test=files[1], labels=apart).labels) == {*train, *test}
+
+
+def test_a_label_that_only_one_split_has_or_a_rare_one_does_not_stop(tmp_path):
+    files = split_files(tmp_path, ("a", "b", "c"), ("a", "b"))
+    assert load(files[0], test=files[1]).labels == ("a", "b", "c")
+    rare = [(pl.read_csv(file), file, label) for file, label in zip(files, ("d", "e"), strict=True)]
+    for frame, file, label in rare:
+        pl.concat([frame, pl.DataFrame({"text": ["rare one"] * 3, "label": [label] * 3})]).write_csv(file)
+    assert len(load(files[0], test=files[1]).labels) == 5

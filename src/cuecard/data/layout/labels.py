@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 import polars as pl
 
@@ -145,6 +147,52 @@ def learn_labels(
     return LabelScheme(tuple(names), ordered, tuple(notes))
 
 
+#: A label is missing from a split, and not only rare, if chance would have put this many examples of it there.
+SURELY_MISSING = 10.0
+
+
+def check_labels_shared(
+    counts: Mapping[str, Mapping[str, int]], names_by_value: Mapping[str, str], split: str
+) -> None:
+    """Raise if train and another split each have a label that the other lacks: one label may have two names.
+
+    `counts` has the examples of every label by split. Labels that are too rare to be in both splits are not meant.
+    """
+    train, other = counts["train"], counts[split]
+    alone = [_alone(train, other), _alone(other, train)]
+    if not all(alone):
+        return
+    of_train, of_other = alone
+    joined = {name: _same_label(name, of_train, of_other) for name in of_other}
+    typed = shlex.quote(_renaming(names_by_value, joined))
+    apart = shlex.quote(_renaming(names_by_value, {}))
+    raise InputError(
+        f"Only the training set has the label {_some(tuple(of_train))}, and only the {split} set "
+        f"{_some(tuple(of_other))}: if they mean the same, join them with --labels {typed}; otherwise type "
+        f"--labels {apart}."
+    )
+
+
+def _alone(counts: Mapping[str, int], others: Mapping[str, int]) -> list[str]:
+    """Return the labels of a split that another one lacks and, by its size, should have."""
+    share = sum(others.values()) / max(1, sum(counts.values()))
+    return [
+        name
+        for name, n in counts.items()
+        if name != UNLABELLED and n * share >= SURELY_MISSING and not others.get(name)
+    ]
+
+
+def _same_label(name: str, of_train: Sequence[str], of_other: Sequence[str]) -> str:
+    """Return the label of train that another split's label must be, or NAME where it is not sure."""
+    if len(of_train) == len(of_other) == 1:
+        return of_train[0]
+    alike = [one for one in of_train if _plain(one) == _plain(name)]
+    near = alike or get_close_matches(name.casefold(), [one.casefold() for one in of_train], n=2, cutoff=0.6)
+    found = [one for one in of_train if one in near or one.casefold() in near]
+    return found[0] if len(found) == 1 else "NAME"
+
+
 def _scores(names: Iterable[str]) -> list[float]:
     """Return the numbers in order if all names are numbers and some have a fraction; otherwise nothing."""
     try:
@@ -189,7 +237,7 @@ def _renaming(names_by_value: Mapping[str, str], new: Mapping[str, str]) -> str:
     """Return what to type for --labels so that some names change and no other value is left out."""
     pairs = {raw: new.get(name, name) for raw, name in sorted(names_by_value.items())}
     first = sorted(pairs, key=lambda raw: names_by_value[raw] not in new)
-    return ",".join(f"{raw}={pairs[raw]}" for raw in first[:10]) + (",…" if len(pairs) > 10 else "")
+    return ",".join(f"{raw}={pairs[raw]}" for raw in first)
 
 
 def _whole(value: str) -> bool:
