@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from benchmarks.calibration.audit_sections import AUDIT_SECTIONS
 from benchmarks.calibration.intervals import INTERVAL_SECTIONS
 from benchmarks.calibration.probe_sections import PROBE_SECTIONS
+from benchmarks.calibration.remedy_sections import REMEDY_SECTIONS
 from benchmarks.calibration.rows import Row
 
 SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     **AUDIT_SECTIONS,
     **INTERVAL_SECTIONS,
     **PROBE_SECTIONS,
+    **REMEDY_SECTIONS,
 }

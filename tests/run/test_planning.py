@@ -15,6 +15,7 @@ from cuecard.data.demo import demo_nli
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.remedies.plan.removal import METHODS, cue_evidence
+from cuecard.remedies.plan.worksheet import read_worksheet, write_worksheet
 from cuecard.run import plan
 from cuecard.run.planning import _broken
 from policy_cards import card_with, excess
@@ -228,3 +229,58 @@ def test_a_test_split_stays_as_it_is_and_verifies_the_plan_as_check_does():
     assert made.goals[0].verified == ruling.measure
     assert made.goals[0].verdict == ruling.verdict
     assert plan(data, goal, method="z-filter", exact=80, change_test=True).worksheet["split"].n_unique() == 2
+
+
+def test_rewriting_into_counterexamples_helps_where_dropping_does_not_and_says_how_they_are_labelled():
+    """People write a new premise for the same text: what it is about is known, so the rewritten data is, too."""
+    data, goal = told_by_many_words(900, 0), "partial_input.hypothesis_only.accuracy <= 0.55"
+    made = plan(data, goal, change="rewrite", exact=180)
+    assert made.helps
+    assert made.left.high < -0.05
+    truth = on_fresh_data(made.data, told_by_many_words(4_000, 100))
+    assert made.goals[0].verified.low <= truth <= made.goals[0].verified.high
+    sheet = made.worksheet.filter(action="rewrite")
+    assert sheet.height == made.changed <= 180
+    assert (sheet["new_label"] != sheet["label"]).all()
+    assert (
+        sheet["advice"]
+        .str.starts_with("keep the text, and write a new premise for which the label is ")
+        .all()
+    )
+    assert not sheet["new_text"].str.contains(".").any()
+    dropped = plan(data, goal, method="z-filter", exact=180)
+    assert dropped.left.after.value > made.left.after.value + 0.05
+
+
+def test_questions_are_rewritten_for_another_right_choice_and_an_empty_worksheet_is_not_applied(tmp_path):
+    questions = planted_questions()
+    made = plan(questions, "cues.cues.word == 0", change="rewrite")
+    [goal] = made.goals
+    assert goal.before.value >= 1
+    assert goal.verified.value == 0
+    sheet = made.worksheet.filter(action="rewrite")
+    assert (sheet["new_label"].cast(pl.Int64) != sheet["label"].cast(pl.Int64)).all()
+    assert sheet["text"].str.contains("surely").mean() > 0.9
+    write_worksheet(made.worksheet, tmp_path / "sheet.csv")
+    with pytest.raises(InputError, match="rewrite needs a new text"):
+        read_worksheet(tmp_path / "sheet.csv", questions)
+
+
+def test_the_number_of_counterexamples_takes_the_cue_out_of_four_of_five_audits():
+    """Of new data with as many counterexamples as the plan says: how often an audit would still find the cue."""
+    made = plan(told_by_few_sentences(900, 0), "cues.cues == 0", exact=10)
+    row = made.counterexamples.row(0, named=True)
+    assert row["share"] == 1.0
+    n, p = row["examples"], row["chance"]
+    evidence_z = cue_evidence(
+        told_by_few_sentences(900, 0),
+        cc.Cues(),
+        cc.audit(told_by_few_sentences(900, 0), only=["cues"]).tables["cues"],
+    ).critical
+    rng = np.random.default_rng(0)
+    for share, m in (((n - row["rewrite"]) / n, n), (n / (n + row["collect"]), n + row["collect"])):
+        z = (rng.binomial(m, share, 20_000) - m * p) / np.sqrt(m * p * (1 - p))
+        assert 0.1 < (z >= evidence_z).mean() <= 0.22
+    # The words and bigrams of a phrase are one cue.
+    assert set(made.counterexamples.head(2)["label"]) == {"no", "yes"}
+    assert (made.counterexamples["rewrite"].to_numpy()[2:] < 10).all()

@@ -75,6 +75,10 @@ class Plan:
     budget: int | None = None
     left: Left | None = None
     """What is left for a fresh learner on examples that the plan never saw."""
+    counterexamples: pl.DataFrame | None = None
+    """The cues that carry most, and how many counterexamples each needs; None where the data has no cue."""
+    labelled: bool = False
+    """Whether the worksheet says which label the same text should get, by which rewriting is verified."""
     undecided: tuple[str, ...] = ()
     """Measures that meet their limits by their values, but not by their whole intervals: they are not planned for."""
 
@@ -109,6 +113,7 @@ class Plan:
             "protected": self.protected,
             "suspect_labels": self.suspects,
             "undecided": list(self.undecided),
+            "counterexamples": [] if self.counterexamples is None else self.counterexamples.to_dicts(),
             "goals": [
                 {
                     "measure": goal.before.name,

@@ -20,8 +20,9 @@ from cuecard.card.judging import Ruling, judge_card
 from cuecard.card.policy import Allowance, Limit, Policy, Rule
 from cuecard.card.policy_files import read_policy
 from cuecard.data import Instances, Source
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Floats, Ints
 from cuecard.errors import UsageError
+from cuecard.remedies.plan.counterexamples import counterexamples, needed_counterexamples
 from cuecard.remedies.plan.edits import (
     balanced_positions,
     conflicting_examples,
@@ -31,7 +32,7 @@ from cuecard.remedies.plan.edits import (
 )
 from cuecard.remedies.plan.removal import CueEvidence, Method, cue_evidence, predicted_value, removal_order
 from cuecard.remedies.plan.unseen import Left, Part, Unseen, of_examples, one_split, outer_parts
-from cuecard.remedies.plan.worksheet import Change, applied, without, worksheet_rows, write_worksheet
+from cuecard.remedies.plan.worksheet import Change, simulated, worksheet_rows, write_worksheet
 from cuecard.run.applying import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.auditing import audit
 from cuecard.run.running import Data, ProgressOption, ensure_loaded
@@ -42,6 +43,10 @@ MOST = 0.9
 TOLERANCE = 0.02
 #: The search begins with this many equal steps.
 STEPS = 6
+#: Cues of which the plan says how many counterexamples they need.
+CUES_SHOWN = 10
+#: Inputs that a new premise or question leaves as they are: a text with its new label is then known beforehand.
+_TEXT_ALONE = ("hypothesis_only", "choices_only", "length", "longest", "shortest")
 _ADVICE = {
     "drop": "drop, or rewrite so that the shortcut fails",
     "rewrite": "rewrite so that the shortcut fails",
@@ -69,7 +74,8 @@ def plan(
     Examples that contradict a strong cue are never proposed: they are what breaks the shortcut. What is left for a
     fresh learner is verified on examples that the plan never saw: the test split, which stays as it is, or outer folds,
     in which the plan is made again without the examples that it is scored on. An audit of examples that a plan
-    selected overstates its effect. For `rewrite`, whose texts do not exist yet, the examples are left out instead.
+    selected overstates its effect. For `rewrite`, the plan says which label the same text should get: where the goals
+    are about this text alone, that is all that has to be known to verify it; otherwise the examples are left out.
 
     Args:
         data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the
@@ -96,19 +102,20 @@ def plan(
     unmet = _unmet(card, rules)
     of_cues = all(ruling.measure.section == Cues.name for ruling in unmet)
     by = method or ("z-filter" if of_cues else "aflite")
-    ordered = _Order(_cue_audit(card), by, not of_cues, change, seed)
+    known = change == "rewrite" and data.task != "text" and all(map(_of_text_alone, unmet))
+    ordered = _Order(_cue_audit(card), by, not of_cues, change, seed, counter=known)
     mask = np.ones(len(data), dtype=np.bool_) if change_test else data.in_splits("train")
     pool, numbers = data.rows(mask), np.unique(data.example_codes[mask])
     evidence = (
         cue_evidence(data, ordered.cues, card.tables["cues"]) if pool is data else ordered.evidence(pool)
     )
     search = _Search(data, pool, numbers, card, evidence, unmet, ordered, progress, options, rules.allow)
-    chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
+    chosen = search.fewest(budget, exact) if unmet else []
     made = search.plan(chosen)
     judged = judge_card(card, rules).rulings
     own = {ruling.measure.name for ruling in unmet}
     undecided = [r.measure.name for r in judged if r.verdict == "undecided" and r.measure.name not in own]
-    if len(chosen) and made.data is not None and len(judged) > len(unmet):
+    if chosen and made.data is not None and len(judged) > len(unmet):
         after = audit(made.data, only=only, seed=seed, progress=progress, **options)
         made = replace(made, goals=(*made.goals, *_broken(judged, unmet, judge_card(after, rules).rulings)))
     return replace(made, budget=budget, undecided=tuple(undecided))
@@ -185,19 +192,25 @@ class _Order:
     every_feature: bool
     change: Kind
     seed: int
+    counter: bool = False
+    """Whether texts to rewrite stay, and get another label."""
 
     def evidence(self, pool: Instances) -> CueEvidence:
         """Return which examples carry the cues that an audit of these examples finds."""
         return cue_evidence(pool, self.cues, self.cues.run(pool).tables["cues"])
 
-    def __call__(self, pool: Instances, evidence: CueEvidence, limit: int | None = None) -> Ints:
-        """Return the examples to change, the first ones first, at most `limit`."""
+    def __call__(self, pool: Instances, evidence: CueEvidence, limit: int | None = None) -> list[Change]:
+        """Return the changes, the first ones first, at most `limit`."""
+        examples = evidence.examples
         if self.change == "permute":
-            return evenly_over(
-                evidence.examples.splits, sorted(balanced_positions(evidence.examples, seed=self.seed))
-            )
+            moves = balanced_positions(examples, seed=self.seed)
+            order = evenly_over(examples.splits, sorted(moves))
+            return [Change(int(e), "permute", new_label=moves[int(e)]) for e in order]
         allowed = ~evidence.contradicts
         most = min(limit or len(allowed), int(MOST * len(allowed)))
+        if self.counter:
+            pairs = counterexamples(evidence, allowed, limit=most, every_feature=self.every_feature)
+            return [Change(example, "rewrite", new_label=label) for example, label in pairs]
         order = removal_order(
             self.method,
             evidence,
@@ -206,13 +219,13 @@ class _Order:
             most=most,
             every_feature=self.every_feature,
             seed=self.seed,
-        )
+        )[:most]
         if self.change == "re-pair":
-            possible = re_paired(evidence.examples, order[:most], seed=self.seed)
-            order = order[np.isin(order, list(possible))]
-        return order[:most]
+            new = re_paired(examples, order, seed=self.seed)
+            return [Change(e, "re-pair", new_others=tuple(new[e])) for e in order.tolist() if e in new]
+        return [Change(int(e), self.change) for e in order]
 
-    def of_fold(self, learn: Instances) -> Ints:
+    def of_fold(self, learn: Instances) -> list[Change]:
         """Return the order for the examples of all folds but one."""
         return self(learn, self.evidence(learn))
 
@@ -250,15 +263,15 @@ class _Search:
     options: dict[str, Any]
     allow: tuple[Allowance, ...] = ()
     audited: dict[int, Card] = field(default_factory=dict)
-    orders: list[Ints] = field(default_factory=list)
+    orders: list[list[Change]] = field(default_factory=list)
 
     @property
     def change(self) -> Kind:
         """What becomes of the chosen examples."""
         return self.ordered.change
 
-    def fewest(self, budget: int | None, exact: int | None) -> Ints:
-        """Return the first examples of the order that reach the limits, or those that come nearest to them.
+    def fewest(self, budget: int | None, exact: int | None) -> list[Change]:
+        """Return the first changes of the order that reach the limits, or those that come nearest to them.
 
         Too many changes may turn a cue round, so that the search begins with few.
         """
@@ -282,28 +295,9 @@ class _Search:
             low, high = (low, middle) if self._distance(middle) <= 0 else (middle, high)
         return order[:high]
 
-    def _changes(self, chosen: Ints, examples: Examples) -> list[Change]:
-        if self.change == "permute":
-            moves = balanced_positions(examples, seed=self.ordered.seed)
-            return [Change(int(e), "permute", new_label=moves[int(e)]) for e in chosen]
-        if self.change == "re-pair":
-            new = re_paired(examples, chosen, seed=self.ordered.seed)
-            return [Change(int(e), "re-pair", new_others=tuple(new[int(e)])) for e in chosen]
-        return [Change(int(e), "drop") for e in chosen]
-
-    def _without_or_changed(self, pool: Instances, chosen: Ints) -> Instances:
-        """Return some examples with the first changes; those to rewrite are left out."""
-        if self.change in ("drop", "rewrite"):
-            return without(pool, chosen)
-        return applied(pool, self._changes(chosen, Examples(pool)))
-
-    def _changed(self, chosen: Ints) -> Instances:
+    def _changed(self, changes: Sequence[Change]) -> Instances:
         """Return the whole dataset with changes of the pool."""
-        numbers = self.numbers[chosen]
-        if self.change in ("drop", "rewrite"):
-            return without(self.data, numbers)
-        changes = self._changes(chosen, self.evidence.examples)
-        return applied(self.data, [replace(c, example=int(self.numbers[c.example])) for c in changes])
+        return simulated(self.data, [replace(c, example=int(self.numbers[c.example])) for c in changes])
 
     @cached_property
     def folds(self) -> Unseen | None:
@@ -314,7 +308,7 @@ class _Search:
             parts = outer_parts(self.pool, self.ordered.of_fold, seed=self.ordered.seed)
         except (Skip, UsageError):
             return None
-        return Unseen(parts, self._score, self._without_or_changed)
+        return Unseen(parts, self._score, simulated)
 
     @cached_property
     def unseen(self) -> Unseen | None:
@@ -322,7 +316,7 @@ class _Search:
         held = self.data.split("test") if "test" in self.data.splits else None
         if held is None or "test" in self.pool.splits or self.change == "permute":
             return self.folds
-        return Unseen([Part(self.pool, held, self.orders[0])], self._score, self._without_or_changed)
+        return Unseen([Part(self.pool, held, self.orders[0])], self._score, simulated)
 
     def _score(self, data: Instances) -> Result:
         known = {f.name for f in fields(PartialInput)} & self.options.keys()
@@ -371,22 +365,24 @@ class _Search:
         name = own[0].rpartition(".")[0] if own else f"{PartialInput.name}.{primary}"
         return unseen.left(f"{name}.accuracy", self._share(count))
 
-    def _goal(self, ruling: Ruling, chosen: Ints) -> Goal:
+    def _goal(self, ruling: Ruling, chosen: list[Change]) -> Goal:
         selected = _measured(self._verified(len(chosen)), ruling, self.allow)
         given = "test" in self.data.splits and "test" not in self.pool.splits
         # With a test split that stays as it is, the audit of the changed data is on what the plan never saw.
         fresh = None if given else self._fresh(ruling, len(chosen), self.unseen)
         predicted = None
-        if self.change in ("drop", "rewrite") and not (given and ruling.measure.solved):
-            examples = self.card.tables["examples"]
-            predicted = predicted_value(examples, self.evidence, ruling.measure, chosen)
+        left_out = self.change in ("drop", "rewrite") and not self.ordered.counter
+        if left_out and not (given and ruling.measure.solved):
+            removed = np.array([c.example for c in chosen], dtype=np.int64)
+            predicted = predicted_value(self.card.tables["examples"], self.evidence, ruling.measure, removed)
         return Goal(ruling.rule, ruling.measure, predicted, fresh or selected, selected if fresh else None)
 
-    def plan(self, chosen: Ints) -> Plan:
+    def plan(self, chosen: list[Change]) -> Plan:
         """Return the plan of the chosen examples."""
         examples = self.evidence.examples
         goals = tuple(self._goal(ruling, chosen) for ruling in self.unmet)
         rows = self._rows(chosen)
+        changed = {c.example for c in chosen}
         suspects = conflicting_examples(examples)
         rows += [
             {
@@ -396,7 +392,7 @@ class _Search:
                 "advice": "decide which label is right: relabel, or drop",
             }
             for example in suspects
-            if example not in set(chosen.tolist())
+            if example not in changed
         ]
         return Plan(
             worksheet_rows(examples, rows),
@@ -408,14 +404,17 @@ class _Search:
             int(self.evidence.contradicts.sum()),
             len(suspects),
             self._changed(chosen),
-            left=self.left(len(chosen)) if self.unmet and len(chosen) else None,
+            left=self.left(len(chosen)) if self.unmet and chosen else None,
+            counterexamples=needed_counterexamples(self.evidence, CUES_SHOWN) if self.unmet else None,
+            labelled=self.ordered.counter,
         )
 
-    def _rows(self, chosen: Ints) -> list[dict[str, object]]:
+    def _rows(self, chosen: list[Change]) -> list[dict[str, object]]:
         clusters = _clusters(self.card)
         copies = repeated_examples(self.evidence.examples)
+        unnamed = "several weak cues" if self.ordered.counter else "easy from partial input"
         rows = []
-        for change in self._changes(chosen, self.evidence.examples):
+        for change in chosen:
             example = change.example
             cluster = clusters.get(int(self.numbers[example]))
             reasons = [self.evidence.reasons(example), f"cluster {cluster}" if cluster is not None else ""]
@@ -424,16 +423,35 @@ class _Search:
                 reasons = ["its position has the right answer too often"]
             row: dict[str, object] = {
                 "example": example,
-                "action": "rewrite" if self.change == "rewrite" else change.action,
-                "why": "; ".join(reason for reason in reasons if reason) or "easy from partial input",
+                "action": change.action,
+                "why": "; ".join(reason for reason in reasons if reason) or unnamed,
                 "advice": _ADVICE[self.change],
             }
-            if change.new_label is not None:
+            if change.new_label is not None and self.data.grouped:
                 row["new_label"] = str(change.new_label + 1)
+            elif change.new_label is not None:
+                row["new_label"] = self.data.labels[change.new_label]
+            if self.ordered.counter:
+                row["advice"] = _counter_advice(self.data, str(row["new_label"]))
             if change.new_others:
                 row["new_others"] = json.dumps(list(change.new_others), ensure_ascii=False)
             rows.append(row)
         return rows
+
+
+def _of_text_alone(ruling: Ruling) -> bool:
+    """Return whether a measure is about what a new premise or question leaves as it is."""
+    section, _, name = ruling.measure.name.partition(".")
+    return section == Cues.name or (section == PartialInput.name and name.startswith(_TEXT_ALONE))
+
+
+def _counter_advice(data: Instances, label: str) -> str:
+    """Return what to write so that the same text has the label, or another choice is right."""
+    return {
+        "pair": f"keep the text, and write a new premise for which the label is {label}",
+        "choice": f"keep the choices, and write a new question for which choice {label} is right",
+        "preference": f"keep the responses, and write a new prompt for which response {label} is better",
+    }[data.task]
 
 
 def _measured(card: Card, ruling: Ruling, allow: tuple[Allowance, ...] = ()) -> Measure:

@@ -62,6 +62,22 @@ def test_moved_answers_are_chosen_by_no_method_and_rewriting_is_verified_without
     assert "do not exist yet" in shown(kind="rewrite")
 
 
+def test_the_counterexamples_that_cues_need_are_a_table_of_their_own():
+    row = {"family": "word", "feature": "nobody", "label": "no", "direction": "points to", "examples": 1_100}
+    row |= {"share": 0.92, "chance": 0.33, "rewrite": 610, "collect": 1_640}
+    other = row | {"family": "bigram", "feature": "is there", "direction": "rules out"}
+    text = shown(counterexamples=pl.DataFrame([row, other]))
+    assert "nobody no 1,100 92.0 % 33.0 % 610 1,640" in text
+    assert "bigram: is there not no 1,100" in text
+    assert "finds the cue in at most one case of five" in text
+    text = shown(kind="rewrite", labelled=True)
+    assert (
+        "rewrite 50 of 200 examples (25.0 %) so that the same text has the label in the column new_label."
+        in text
+    )
+    assert "verified by the same texts with their new labels" in text
+
+
 def test_splits_are_counted_where_several_change_and_an_unspent_budget_is_explained():
     assert "of 200 examples (25.0 %; 2 train, 1 test)" in shown(splits=["train", "test", "train"])
     assert "Further changes within the budget of 60 came no nearer" in shown(budget=60)

@@ -12,7 +12,8 @@ import polars as pl
 from cuecard.analysis import Measure, Result, Skip
 from cuecard.audits.partial_input.folds import make_folds
 from cuecard.data import Instances
-from cuecard.data.examples import Bools, Examples, Ints
+from cuecard.data.examples import Bools, Examples
+from cuecard.remedies.plan.worksheet import Change
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
 #: Outer folds: a plan is made on all but one, and scored on that one; fewer where there are many examples.
@@ -22,11 +23,11 @@ _Z = 1.96
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Examples that a plan chooses from, in the order in which it changes them, and others that it never sees."""
+    """Examples that a plan chooses from, its changes in their order, and others that it never sees."""
 
     learn: Instances
     held: Instances
-    order: Ints
+    order: Sequence[Change]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Unseen:
 
     parts: Sequence[Part]
     score: Callable[[Instances], Result]
-    change: Callable[[Instances, Ints], Instances]
+    change: Callable[[Instances, Sequence[Change]], Instances]
     _scored: dict[float, list[Result] | None] = field(default_factory=dict)
 
     def results(self, share: float) -> list[Result] | None:
@@ -159,7 +160,9 @@ def pooled(measures: Sequence[Measure]) -> Measure:
     )
 
 
-def outer_parts(data: Instances, order: Callable[[Instances], Ints], *, seed: int = 0) -> list[Part]:
+def outer_parts(
+    data: Instances, order: Callable[[Instances], Sequence[Change]], *, seed: int = 0
+) -> list[Part]:
     """Return folds of all examples of a dataset; those that share or nearly share a text are in one fold."""
     whole = one_split(data)
     examples = Examples(whole)

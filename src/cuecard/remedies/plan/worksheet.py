@@ -187,9 +187,9 @@ def _change(
     needed = _NEEDS.get(action, ())
     if missing := [name for name in needed if name not in filled]:
         raise InputError(f"{where}: {action} needs {missing[0]}: fill it, or write the action keep.")
-    if action == "rewrite" and not filled:
+    if action == "rewrite" and not set(filled) - {"new_label"}:
         raise InputError(
-            f"{where}: rewrite needs a new text: fill one of {listed(list(_NEW), 'or')}, or write the action keep."
+            f"{where}: rewrite needs a new text: fill one of {listed(list(_NEW[:3]), 'or')}, or write the action keep."
         )
     if same := [name for name in filled if row[name].strip() == original[name.removeprefix("new_")].strip()]:
         raise InputError(
@@ -245,6 +245,16 @@ def without(data: Instances, examples: Ints) -> Instances:
     dropped = np.zeros(data.n_examples, dtype=np.bool_)
     dropped[examples] = True
     return replace(data, table=data.table.filter(pl.Series(~dropped[data.example_codes])))
+
+
+def simulated(data: Instances, changes: Sequence[Change]) -> Instances:
+    """Return the dataset as far as changes are known: a text to rewrite is left out, unless its new label is given."""
+    gone = [
+        c.example for c in changes if c.action == "drop" or (c.action == "rewrite" and c.new_label is None)
+    ]
+    if len(gone) == len(changes):
+        return without(data, np.array(gone, dtype=np.int64))
+    return applied(data, [replace(c, action="drop") if c.example in set(gone) else c for c in changes])
 
 
 def applied(data: Instances, changes: Sequence[Change]) -> Instances:

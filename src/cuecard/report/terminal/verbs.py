@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.analysis import Measure, Row, Summary
+from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Preset
 from cuecard.remedies.correction import cost_sentence
 from cuecard.remedies.plan.unseen import Left
@@ -190,10 +191,12 @@ def render_plan(plan: Plan, console: Console) -> None:
     share = wording.percent(plan.changed / plan.examples)
     what = f"{plan.kind} {wording.count(plan.changed)} of {wording.plural(plan.examples, 'example')}"
     what += f" ({share}{_by_split(plan)})"
-    how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
+    how = "" if plan.kind == "permute" or plan.labelled else f", chosen by {plan.method}"
+    if plan.labelled:
+        how = " so that the same text has the label in the column new_label"
     console.print(Text(f"{_verdict(plan)}: {what}{how}.", style="bold"))
     if plan.left is not None:
-        console.print(Text(_left(plan.left, plan.kind)))
+        console.print(Text(_left(plan.left, plan.kind, labelled=plan.labelled)))
     selected = any(goal.selected is not None for goal in plan.goals)
     heads = [
         "",
@@ -223,7 +226,11 @@ def render_plan(plan: Plan, console: Console) -> None:
         notes.append(
             f"Further changes within the budget of {wording.count(plan.budget)} came no nearer to the goal."
         )
-    if plan.kind == "rewrite":
+    if plan.labelled:
+        notes.append(
+            "The new premises or questions do not exist yet: verified by the same texts with their new labels."
+        )
+    elif plan.kind == "rewrite":
         notes.append("The texts to rewrite do not exist yet: verified without these examples.")
     if plan.suspects:
         suspects = wording.plural(plan.suspects, "example")
@@ -232,6 +239,30 @@ def render_plan(plan: Plan, console: Console) -> None:
         notes.append(_undecided(plan))
     for note in notes:
         console.print(Text(note, style="dim"))
+    if plan.counterexamples is not None and plan.counterexamples.height:
+        console.print(Text("\nCounterexamples that the cues need", style="bold"))
+        console.print(_counterexamples(plan.counterexamples))
+        console.print(Text(_NEEDED, style="dim"))
+
+
+_NEEDED = (
+    "A counterexample has the cue and another label (of a cue that rules a label out: this label). Rewrite as many of "
+    "the examples, or collect as many new ones, and an audit of as much new data finds the cue in at most one case of "
+    "five. One example counts for all of its cues."
+)
+
+
+def _counterexamples(cues: pl.DataFrame) -> Table:
+    table = headed("Cue", "Label", "Examples", "Share", "Chance", "Rewrite", "or collect")
+    for row in cues.iter_rows(named=True):
+        name = row["feature"] if row["family"] == "word" else f"{row['family']}: {row['feature']}"
+        table.add_row(
+            display_text(name, 40),
+            display_text(row["label"] if row["direction"] == POINTS_TO else f"not {row['label']}", 40),
+            *(wording.count(row["examples"]), wording.percent(row["share"]), wording.percent(row["chance"])),
+            *(wording.count(row["rewrite"]), wording.count(row["collect"])),
+        )
+    return table
 
 
 def _undecided(plan: Plan) -> str:
@@ -250,7 +281,7 @@ def _verdict(plan: Plan) -> str:
     }[plan.verdict]
 
 
-def _left(left: Left, kind: str) -> str:
+def _left(left: Left, kind: str, *, labelled: bool) -> str:
     """Return what is left for a fresh learner in one sentence or two."""
     after = left.after
     interval = ""
@@ -265,9 +296,12 @@ def _left(left: Left, kind: str) -> str:
         text += f" (chance {wording.in_unit(left.before.chance, after.unit)})"
     if left.helps:
         return f"{text}."
+    if labelled:
+        return f"{text}: rewriting these examples does not lower it significantly. Rewrite more of them."
     verb = {"re-pair": "re-pairing"}.get(kind, "dropping")
     return (
-        f"{text}: {verb} these examples does not lower it significantly. Collect or rewrite examples instead."
+        f"{text}: {verb} these examples does not lower it significantly. Collect or rewrite examples instead "
+        "(--change rewrite)."
     )
 
 
