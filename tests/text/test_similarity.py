@@ -11,6 +11,7 @@ from cuecard.text.similarity import (
     COMMON_WORD,
     DEPENDENT,
     DistinctTexts,
+    NeighbourAgreement,
     neighbour_agreement,
     similar_groups,
     similar_units,
@@ -113,14 +114,15 @@ def test_units_hold_few_texts():
     assert np.mean([len(set(units[source == s].tolist())) == 1 for s in range(100)]) >= 0.85
 
 
-def shares(labels: np.ndarray) -> np.ndarray:
-    return np.eye(2)[labels]
+def agreement_of(texts: list[str], labels: np.ndarray) -> NeighbourAgreement | None:
+    shares = np.eye(2)[labels]
+    return neighbour_agreement(tokens(texts), np.arange(len(texts)), shares.__getitem__, np.array([0.5, 0.5]))
 
 
 def test_texts_of_one_source_and_label_depend_on_each_other():
     texts, source = edited(200, 3, 0.3, seed=5)
     labels = np.random.default_rng(5).integers(0, 2, 200)[source]
-    agreement = neighbour_agreement(tokens(texts), shares(labels), np.array([0.5, 0.5]))
+    agreement = agreement_of(texts, labels)
     assert agreement.dependent
     assert agreement.low <= agreement.correlation <= agreement.high
 
@@ -132,12 +134,10 @@ def test_texts_whose_words_go_with_a_label_do_not_depend_on_each_other():
         f"{text} cue{label if rng.random() < 0.7 else 1 - label}"
         for text, label in zip(random_texts(900, 6, words=400), labels, strict=True)
     ]
-    agreement = neighbour_agreement(tokens(texts), shares(labels), np.array([0.5, 0.5]))
+    agreement = agreement_of(texts, labels)
     assert not agreement.dependent
     assert agreement.correlation < DEPENDENT
 
 
 def test_few_texts_say_nothing():
-    assert (
-        neighbour_agreement(tokens(random_texts(20)), shares(np.zeros(20, int)), np.array([0.5, 0.5])) is None
-    )
+    assert agreement_of(random_texts(20), np.zeros(20, int)) is None

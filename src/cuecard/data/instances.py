@@ -31,7 +31,7 @@ from cuecard.data.units import (
 )
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Array, Codes
+from cuecard.stats.arrays import Array, Codes, chunks
 
 T = TypeVar("T")
 Task = Literal["pair", "choice", "preference", "text"]
@@ -173,17 +173,28 @@ class Instances:
         """The rows whose examples are listed one by one: those of the sample; None for all."""
         if self.space.folder is None:
             return None
-        first, split = self.first_rows, self.split_codes
+        first, split = self.first_rows if self.grouped else self.split_codes[:0], self.split_codes
         hashes = self.row_hashes
         if self.grouped:
             hashes = np.add.reduceat(hashes, first[:-1]) if len(first) > 1 else hashes[:0]
             split = split[first[:-1]]
         chosen = np.zeros(len(hashes), dtype=np.bool_)
         for code in np.unique(split):
-            own = np.flatnonzero(split == code)
-            drawn = mixed(hashes[own] + np.uint64(self.space.seed))
-            chosen[own[np.argsort(drawn, kind="stable")[:SAMPLED]]] = True
+            chosen[self._least(hashes, split == code)] = True
         return np.flatnonzero(chosen[self.example_codes] if self.grouped else chosen).astype(np.int64)
+
+    def _least(self, hashes: npt.NDArray[np.uint64], which: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return at most `SAMPLED` of some places: those of the smallest hashes, and the first of equal ones."""
+        rows, least = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+        for some in chunks(len(hashes)):
+            own = some.start + np.flatnonzero(which[some])
+            rows, least = (
+                np.append(rows, own),
+                np.append(least, mixed(hashes[own] + np.uint64(self.space.seed))),
+            )
+            order = np.argsort(least, kind="stable")[:SAMPLED]
+            rows, least = rows[order], least[order]
+        return rows
 
     @cached_property
     def split_codes(self) -> npt.NDArray[np.int8]:
@@ -239,7 +250,9 @@ class Instances:
     def example_codes(self) -> npt.NDArray[np.int64]:
         """A number for every row that rows of the same example share, 0, 1, 2, … in order."""
         if not self.grouped:
-            return np.arange(len(self), dtype=np.int64)
+            return self.space.computed(
+                np.int64, len(self), lambda some: np.arange(some.start, some.stop, dtype=np.int64)
+            )
         if len(self) == 0:
             return np.empty(0, dtype=np.int64)
         starts = self.table.select(
@@ -348,7 +361,7 @@ class Instances:
     def _closest_units(self, scope: Literal["hypothesis", "premise"]) -> npt.NDArray[np.int64]:
         return self.derived(
             ("closest units", scope),
-            lambda: self.space.stored(closest_copies(self.table[scope], self.units(scope)).copy()),
+            lambda: closest_copies(self.table[scope], self.units(scope), self.space),
         )
 
     @cached_property
@@ -456,7 +469,7 @@ class Instances:
     @cached_property
     def row_hashes(self) -> npt.NDArray[np.uint64]:
         """A number for every row that changes with its texts, label, split and position."""
-        return row_hashes(self.table)
+        return self.space.stored(row_hashes(self.table))
 
     def sampled_texts(self, n: int) -> pl.Series:
         """Return premises and hypotheses of n rows chosen by hash: the same whatever the order of the rows."""
@@ -468,7 +481,10 @@ class Instances:
         rows = np.arange(len(self))
         if len(self) > n:
             # The first characters tell most texts apart; whole texts are hashed only where they decide.
-            beginnings = beginning_hashes(self.table["hypothesis"])
+            texts = self.table["hypothesis"]
+            beginnings = self.space.joined(
+                np.uint64, (beginning_hashes(texts[some]) for some in self.space.ranges(len(self)))
+            )
             rows = np.flatnonzero(beginnings <= np.partition(beginnings, n - 1)[n - 1])
         return rows[np.argsort(row_hashes(self.table[rows]), kind="stable")][:n]
 

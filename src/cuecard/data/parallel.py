@@ -30,11 +30,15 @@ def parts_of_rows(
     return list(pairwise(bounds))
 
 
-def on_threads(function: Callable[[int], T], n_parts: int) -> list[T]:
-    """Return the function's results for parts 0, 1, …, computed side by side on as many threads as polars has."""
-    if n_parts <= 1:
+def on_threads(function: Callable[[int], T], n_parts: int, threads: int | None = None) -> list[T]:
+    """Return the function's results for parts 0, 1, …, computed side by side on as many threads as polars has.
+
+    `threads` is how many there are at most.
+    """
+    threads = min(n_parts, threads or pl.thread_pool_size())
+    if threads <= 1:
         return [function(part) for part in range(n_parts)]
-    with ThreadPoolExecutor(min(n_parts, pl.thread_pool_size())) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, range(n_parts)))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ import polars as pl
 
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import UsageError, printable
-from cuecard.stats.arrays import Array, Codes, chunks, follows
+from cuecard.stats.arrays import Array, Codes, Ints, chunks, follows
 from cuecard.writing import writing_to
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
@@ -209,18 +209,14 @@ class Space:
 
     def joined(self, dtype: npt.DTypeLike, parts: Iterable[Array]) -> Array:
         """Return arrays one after another, of which only one at a time is in memory where texts are on disk."""
-        if self.folder is None:
-            return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind")
-        with writing_to(self.folder), tempfile.TemporaryFile(dir=self.folder) as file:
-            size = 0
-            for part in parts:
-                np.ascontiguousarray(part, dtype=dtype).tofile(file)
-                size += len(part)
-            file.flush()
-            if not size:
-                return np.empty(0, dtype)
-            # Compiled loops take what could be written to as any other array; nobody does.
-            return np.asarray(np.memmap(file, dtype=dtype, mode="c", shape=(size,)))
+        growing = self.growing(dtype)
+        for part in parts:
+            growing.add(part)
+        return growing.array()
+
+    def growing(self, dtype: npt.DTypeLike) -> Growing:
+        """Return an array without entries that others are added to, in a file where texts are on disk."""
+        return Growing(self.folder, np.dtype(dtype))
 
     def stored(self, values: Array) -> Array:
         """Return the same numbers, in a file where they are many."""
@@ -229,6 +225,16 @@ class Space:
         array = self.array(values.dtype, values.shape)
         array[...] = values
         return array
+
+    def totals(self, sizes: Iterable[Array]) -> Ints:
+        """Return where each of some arrays begins that follow each other, from their sizes, and where the last ends."""
+        growing, end = self.growing(np.int64), np.zeros(1, dtype=np.int64)
+        growing.add(end)
+        for some in sizes:
+            ends = end[-1] + np.cumsum(some, dtype=np.int64)
+            growing.add(ends)
+            end = ends if len(ends) else end
+        return growing.array()
 
     def computed(self, dtype: npt.DTypeLike, n: int, part: Callable[[slice], Array]) -> Array:
         """Return n numbers, or rows of them, that `part` gives some at a time."""
@@ -253,6 +259,38 @@ class Space:
             return
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             yield Path(folder)
+
+
+class Growing:
+    """An array that others are added to, in a file without a name where there is a folder."""
+
+    def __init__(self, folder: Path | None, dtype: np.dtype[Any]) -> None:
+        self._folder, self._dtype = folder, dtype
+        self._parts: list[Array] = []
+        self._size = 0
+        if folder is not None:
+            with writing_to(folder):
+                self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  closed by `array`
+
+    def add(self, part: Array) -> None:
+        """Add the entries of an array."""
+        if self._folder is None:
+            self._parts.append(part)
+            return
+        with writing_to(self._folder):
+            np.ascontiguousarray(part, dtype=self._dtype).tofile(self._file)
+        self._size += len(part)
+
+    def array(self) -> Array:
+        """Return all entries; none can be added any more."""
+        if self._folder is None:
+            empty = np.empty(0, self._dtype)
+            return np.concatenate([empty, *self._parts], dtype=self._dtype, casting="same_kind")
+        with self._file, writing_to(self._folder):
+            self._file.flush()
+            if not self._size:
+                return np.empty(0, self._dtype)
+            return np.asarray(np.memmap(self._file, dtype=self._dtype, mode="r+", shape=(self._size,)))
 
 
 #: Arrays in memory.

@@ -13,13 +13,21 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.errors import CueCardError
-from cuecard.features.family import Family, FeatureCounts, Presence, count_features
+from cuecard.features.family import (
+    CountingFamily,
+    Family,
+    FeatureCounts,
+    Presence,
+    count_features,
+    listed_by_chunk,
+)
 from cuecard.features.units import (
     SQUARES,
     TEXTS,
     UnitLevel,
     correlated_counts,
     correlated_weights,
+    of_every_row,
     text_prior,
     train_units,
     unit_levels,
@@ -28,7 +36,9 @@ from cuecard.features.units import (
 )
 from cuecard.stats.arrays import Ints
 from cuecard.stats.units import UnitCounts, pair_shuffle_test, unit_counts
+from cuecard.stats.units.codes import counts_of_codes
 from cuecard.text import Encoded, Tokens, presence_counts, within_example_counts
+from cuecard.text.tokens import kept_ids
 
 #: With more classes than this, features are counted in total first, and by class only if they are frequent. Most
 #: n-grams are rare: of 40,000 texts with 990 labels, all bigrams by label would take gigabytes.
@@ -58,9 +68,8 @@ def frequent_counts(
     kept = np.flatnonzero(in_total.counts[:, 0] >= at_least)
     code = np.full(len(in_total.counts), -1, dtype=np.int32)
     code[kept] = np.arange(len(kept), dtype=np.int32)
-    ids = code[in_total.ids]
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(ids >= 0)])
-    frequent = Tokens(ids[ids >= 0], before[in_total.offsets], in_total.names(kept))
+    of_rows = kept_ids(in_total.ids, in_total.offsets, code, data.instances.space)
+    frequent = Tokens(*of_rows, in_total.names(kept))
     counts = presence_counts(frequent, classes, n_classes)
     raised = at_least if at_least > minimum else 0
     return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets, raised)
@@ -123,6 +132,29 @@ class CueCounts:
     shuffled: pl.DataFrame | None = None
     text_priors: npt.NDArray[np.float64] | None = None
     copy_correlation: float = 1.0
+    rows: Mapping[str, FeatureRows] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Which features of a family every instance has: those of instance i are `ids[offsets[i]:offsets[i + 1]]`.
+
+    `names` are those of the features that were counted, `numbers` theirs among the ids. A feature may occur twice.
+    """
+
+    names: pl.Series
+    numbers: Ints
+    n_features: int
+    ids: npt.NDArray[np.int32]
+    offsets: Ints
+
+    def columns(self, cues: pl.DataFrame) -> npt.NDArray[np.int32]:
+        """Return for every id the row of `cues` with its feature, -1 for those of others."""
+        known = pl.DataFrame({"feature": self.names, "number": self.numbers})
+        found = cues.select("feature", "cue").join(known, on="feature", how="inner")
+        column = np.full(self.n_features, -1, dtype=np.int32)
+        column[found["number"].to_numpy()] = found["cue"].to_numpy()
+        return column
 
 
 def count_cues(
@@ -142,19 +174,27 @@ def count_cues(
     n_labels = len(instances.labels)
     n_train = len(instances.train)  # train rows stand before test rows
     classes = class_codes(instances)
-    totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
+    totals = counts_of_codes(classes, len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
     tables, within, shuffled = [], [], []
     skipped: dict[str, str] = {}
     raised: dict[str, int] = {}
+    rows: dict[str, FeatureRows] = {}
     kinds: dict[UnitScope, npt.NDArray[np.int64]] = {}
     levels: dict[UnitScope, list[UnitLevel]] = {}
     telling = weights is not None and bool((weights[:n_train] != weights[0]).any())
     label_totals = totals[0]
+    on_disk: dict[str, Presence | Exception] = {}
+    if instances.space.folder is not None:
+        on_disk = listed_by_chunk([f for f in families if not isinstance(f, CountingFamily)], data)
+    listed = instances.grouped or weights is not None
     for family in families:
         counted = None
         with skipping(family, data.language, skipped):
-            listed = instances.grouped or weights is not None
-            presence = family.presence(data) if listed else None
+            presence = on_disk.get(family.name)
+            if isinstance(presence, Exception):
+                raise presence
+            if presence is None and listed:
+                presence = family.presence(data)
             counted = (
                 presence.counts(classes, totals.size)
                 if presence is not None
@@ -171,7 +211,10 @@ def count_cues(
             frequent |= counted.counts.sum(axis=1) > 0
         kept = np.flatnonzero(frequent)
         table = _count_table(family.name, counted.names(kept), counted.counts[kept], instances.labels)
-        chosen = None if presence is None else presence.columns(kept)
+        if counted.ids is None or counted.offsets is None:  # a family that counts without listing
+            counted = family.presence(data).counts(classes, totals.size)
+        rows[family.name] = FeatureRows(table["feature"], kept, len(counted.counts), *of_every_row(counted))
+        chosen = presence.columns(kept) if presence is not None and listed else None
         if weights is not None and chosen is not None:
             table = weighted_table(table, chosen, classes, weights)
         by_scope = train_units(family, data)
@@ -188,8 +231,6 @@ def count_cues(
             within.append(cells)
         elif units or weights is not None:
             kinds |= by_scope
-            if counted.ids is None:  # a family of the user's own that counts without listing
-                counted = family.presence(data).counts(classes, totals.size)
             new = {scope: codes for scope, codes in by_scope.items() if scope not in levels}
             levels |= unit_levels(data, new, label_totals)
             of_family = [levels[scope] for scope in by_scope]
@@ -233,14 +274,17 @@ def count_cues(
         shuffled=pl.concat(shuffled) if shuffled else None,
         text_priors=text_priors,
         copy_correlation=correlation,
+        rows=rows,
     )
 
 
 def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
     """Return split × label of every row as one number: train labels first, then test labels."""
-    split = instances.table["split"].cast(pl.String)
-    offset = (split != COUNTED_SPLITS[0]).to_numpy().astype(np.int32) * len(instances.labels)
-    return instances.label_codes + offset
+    return np.where(
+        instances.in_splits(COUNTED_SPLITS[0]),
+        instances.label_codes,
+        instances.label_codes + np.int32(len(instances.labels)),
+    )
 
 
 @contextmanager

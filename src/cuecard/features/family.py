@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.registry import Registry, lacking
+from cuecard.stats.arrays import chunks
 from cuecard.text import Encoded
 
 
@@ -54,8 +55,13 @@ class Presence:
 
     def counts(self, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
         """Return how many instances of every class have each feature."""
-        keys = self.indices.astype(np.int64) * n_classes + classes[self.rows()]
-        counts = np.bincount(keys, minlength=len(self.names) * n_classes)
+        counts = np.zeros(len(self.names) * n_classes, dtype=np.int64)
+        for rows in chunks(len(self.indptr) - 1):
+            bounds = self.indptr[rows.start : rows.stop + 1]
+            features = self.indices[bounds[0] : bounds[-1]].astype(np.int64)
+            counts += np.bincount(
+                features * n_classes + np.repeat(classes[rows], np.diff(bounds)), minlength=len(counts)
+            )
         return FeatureCounts(
             self.names.gather, counts.reshape(len(self.names), n_classes), self.indices, self.indptr
         )
@@ -140,6 +146,42 @@ def count_features(
     if isinstance(family, CountingFamily):
         return family.counts(data, classes, n_classes)
     return family.presence(data).counts(classes, n_classes)
+
+
+def listed_by_chunk(families: Sequence[Family], data: Encoded) -> dict[str, Presence | Exception]:
+    """Return which instances have which features of some families, on disk, from one pass over the chunks.
+
+    Where a family fails, what it has raised takes the place of its features.
+    """
+    space = data.instances.space
+    ids, sizes = ([space.growing(kind) for _ in families] for kind in (np.int32, np.int64))
+    names: list[pl.Series] = [pl.Series([], dtype=pl.String) for _ in families]
+    failed: dict[str, Exception] = {}
+    for view in data.views():
+        for i, family in enumerate(families):
+            if family.name in failed:
+                continue
+            try:
+                presence = family.presence(view)
+            except Exception as error:
+                failed[family.name] = error
+                continue
+            codes = presence.indices
+            if not presence.names.equals(names[i]):
+                new = presence.names.filter(~presence.names.is_in(names[i].implode()))
+                names[i] = pl.concat([names[i], new])
+                codes = presence.names.replace_strict(
+                    names[i], pl.arange(len(names[i]), eager=True), return_dtype=pl.Int32
+                ).to_numpy()[codes]
+            ids[i].add(codes)
+            sizes[i].add(np.diff(presence.indptr))
+    listed: dict[str, Presence | Exception] = {**failed}
+    for i, family in enumerate(families):
+        if family.name not in failed:
+            of_rows = sizes[i].array()
+            bounds = space.totals(of_rows[some] for some in chunks(len(of_rows)))
+            listed[family.name] = Presence(names[i], bounds, ids[i].array())
+    return listed
 
 
 FAMILIES: Registry[type[Family]] = Registry(

@@ -223,7 +223,7 @@ class Characters:
             if len(rows):
                 for name, matches in _matches(texts.gather(rows), OUTSIDE_ASCII).items():
                     columns[name][rows] |= matches
-        return Presence.from_columns({name: found for name, found in columns.items() if found.any()}, n)
+        return Presence.from_columns(columns, n)
 
 
 def _matches(texts: pl.Series, patterns: dict[str, str]) -> dict[str, Bools]:

@@ -14,6 +14,7 @@ from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features.family import Presence
 from cuecard.stats import _native
+from cuecard.stats.arrays import chunks
 from cuecard.text import STOP_WORDS, Encoded
 from cuecard.wording import only_applies_to, plural
 
@@ -36,8 +37,14 @@ class Lengths:
 
     def learned(self, data: Encoded) -> Lengths:
         """Return the family with bins of about equal share; ties merge bins rather than split a length."""
-        in_train = (data.instances.table["split"].cast(pl.String) == "train").to_numpy()
-        below = np.cumsum(np.bincount(data.scoped.lengths[in_train]))
+        in_train, offsets = data.instances.in_splits("train"), data.scoped.offsets
+        often = np.zeros(0, dtype=np.int64)
+        for rows in chunks(len(in_train)):
+            lengths = np.diff(offsets[rows.start : rows.stop + 1])[in_train[rows]]
+            own = np.bincount(lengths, minlength=len(often))
+            own[: len(often)] += often
+            often = own
+        below = np.cumsum(often)
         shares = np.arange(1, self.bins) / self.bins * below[-1]
         edges = np.unique(np.searchsorted(below, shares, side="left"))
         return replace(self, edges=tuple(int(edge) for edge in edges if edge < len(below) - 1))

@@ -14,14 +14,20 @@ from cuecard.data import Instances
 from cuecard.data.parallel import on_threads, started
 from cuecard.data.units import UnitScope
 from cuecard.features.family import Family, FeatureCounts, Presence
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Floats, Ints, chunks
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
-from cuecard.stats.units.codes import dense_codes, distinct_codes, exact_sum, rows_of_copies
+from cuecard.stats.units.codes import (
+    counts_of_codes,
+    dense_codes,
+    distinct_codes,
+    exact_sum,
+    first_rows_of_codes,
+    rows_of_copies,
+)
 from cuecard.stats.units.effective import copy_correlation, correlated_pairs, label_cells
 from cuecard.text import Encoded, Scope
 from cuecard.text.encoded import Side
 from cuecard.text.similarity import NeighbourAgreement, neighbour_agreement, similar_units
-from cuecard.text.tokens import Tokens
 
 
 def weighted_table(
@@ -80,7 +86,9 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     instances = data.instances
     scopes = unit_scopes(family, instances, data.scope)
     n_train = len(instances.train)  # train rows stand before test rows
-    of_scopes = on_threads(lambda i: instances.units(scopes[i])[:n_train], len(scopes))
+    # On disk one after another: memory holds what is found out about one side.
+    threads = None if instances.space.folder is None else 1
+    of_scopes = on_threads(lambda i: instances.units(scopes[i])[:n_train], len(scopes), threads)
     every = dict(zip(scopes, of_scopes, strict=True))
     if instances.grouped and (similar := similar_rows(data, "hypothesis")) is not None:
         every["hypothesis"] = similar
@@ -92,34 +100,29 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _DistinctTexts:
-    """The distinct texts of the training rows, the one of every row, and how often each label goes with each."""
-
-    texts: Tokens
-    of_row: Ints
-    counts: Ints
-
-
-def _distinct_texts(data: Encoded, scope: Side) -> _DistinctTexts:
-    train = data.instances.train
-    tokens = data.premise if scope == "premise" else data.hypothesis
-    _, first, of_row = np.unique(train.units(scope), return_index=True, return_inverse=True)
-    n_labels = len(train.labels)
-    counts = np.bincount(of_row * n_labels + train.label_codes, minlength=len(first) * n_labels)
-    return _DistinctTexts(tokens.gather(first), of_row, counts.reshape(len(first), n_labels))
-
-
 def dependence(data: Encoded, scope: Side) -> NeighbourAgreement | None:
     """Return how far labels of similar training texts correlate; None where few texts are similar to another."""
+    train = data.instances.train
 
     def find() -> NeighbourAgreement | None:
-        distinct = _distinct_texts(data, scope)
-        counts = distinct.counts
-        shares = counts / counts.sum(axis=1, keepdims=True)
-        return neighbour_agreement(distinct.texts, shares, counts.sum(axis=0) / counts.sum())
+        units, labels, n_labels = train.units(scope), train.label_codes, len(train.labels)
+        first = first_rows_of_codes(units)
 
-    return data.instances.train.derived(("dependence", scope, data.tokeniser), find)
+        def shares(texts: Ints) -> Floats:
+            chosen, of_texts = np.unique(units[first[texts]], return_inverse=True)
+            place = np.full(int(chosen[-1]) + 2, -1, dtype=np.int32)
+            place[chosen] = np.arange(len(chosen))
+            counts = np.zeros((len(chosen), n_labels), dtype=np.int64)
+            for some in chunks(len(units)):
+                of_rows = place[np.minimum(units[some], chosen[-1] + 1)]
+                np.add.at(counts, (of_rows[of_rows >= 0], labels[some][of_rows >= 0]), 1)
+            return np.asarray((counts / counts.sum(axis=1, keepdims=True))[of_texts])
+
+        prior = counts_of_codes(labels, n_labels) / len(units)
+        tokens = data.premise if scope == "premise" else data.hypothesis
+        return neighbour_agreement(tokens, first, shares, prior, train.space)
+
+    return train.derived(("dependence", scope, data.tokeniser), find)
 
 
 def similar_rows(data: Encoded, scope: UnitScope) -> Ints | None:
@@ -136,8 +139,9 @@ def similar_rows(data: Encoded, scope: UnitScope) -> Ints | None:
         return None
 
     def find() -> Ints:
-        distinct = _distinct_texts(data, scope)
-        return similar_units(distinct.texts)[distinct.of_row]
+        units = train.units(scope)
+        tokens = data.premise if scope == "premise" else data.hypothesis
+        return similar_units(tokens.gather(first_rows_of_codes(units)))[dense_codes(units)]
 
     return train.derived(("similar rows", scope, data.tokeniser), find)
 
@@ -145,6 +149,8 @@ def similar_rows(data: Encoded, scope: UnitScope) -> Ints | None:
 def begin_units(families: Iterable[Family], instances: Instances, scope: Scope) -> None:
     """Begin to compare texts with each other on a thread, so that `train_units` waits for less."""
     scopes = dict.fromkeys(name for family in families for name in unit_scopes(family, instances, scope))
+    if not instances.grouped:  # no built-in family of single texts or pairs counts by examples
+        scopes.pop("choices", None)
     started(lambda: [instances.units(name) for name in scopes])
 
 
@@ -185,6 +191,15 @@ def text_prior(
     return np.asarray(prior / (single.sum() + texts))
 
 
+#: Of more rows, one level is counted at a time, to save memory.
+MANY_ROWS = 1 << 22
+
+
+def threads_for(n_rows: int) -> int | None:
+    """Return how many levels of so many rows are counted side by side; None for as many as there are threads."""
+    return 1 if n_rows > MANY_ROWS else None
+
+
 @dataclass(frozen=True, eq=False)
 class UnitLevel:
     """Units of training rows, how far their labels correlate, and what all rows of the dataset are.
@@ -207,7 +222,9 @@ def unit_levels(
     rows where only those with copies are here. A column of clusters is one level, of which nothing more is assumed.
     """
     scopes = list(near)
-    of_scopes = on_threads(lambda i: _levels(data, scopes[i], near[scopes[i]], totals), len(scopes))
+    of_scopes = on_threads(
+        lambda i: _levels(data, scopes[i], near[scopes[i]], totals), len(scopes), threads_for(totals.sum())
+    )
     return dict(zip(scopes, of_scopes, strict=True))
 
 
@@ -227,13 +244,15 @@ def _levels(data: Encoded, scope: UnitScope, codes: Ints, totals: npt.NDArray[np
             own,
             copy_correlation(own, labels, prior),
             rows if instances.cluster is None else np.inf,
-            float(np.dot(sizes := np.bincount(own), sizes)) + rows - len(own),
+            float(np.dot(sizes := counts_of_codes(own, int(own.max(initial=-1)) + 1), sizes))
+            + rows
+            - len(own),
         )
         for own in every
     ]
 
 
-def _of_every_row(counted: FeatureCounts) -> tuple[npt.NDArray[np.int32], Ints]:
+def of_every_row(counted: FeatureCounts) -> tuple[npt.NDArray[np.int32], Ints]:
     """Return the features of every row, one row after another, and where each row begins."""
     if counted.ids is None or counted.offsets is None:
         raise ValueError("units are counted from the features of every row")
@@ -249,10 +268,12 @@ def correlated_counts(
     last, by which texts are counted. Of all these, for each feature the one that leaves the smallest effective sample
     size counts.
     """
-    ids, offsets = _of_every_row(counted)
+    ids, offsets = of_every_row(counted)
     every = [level for levels in kinds for level in levels]
     each = on_threads(
-        lambda i: unit_counts(ids, offsets, every[i].codes, len(counted.counts), totals=totals), len(every)
+        lambda i: unit_counts(ids, offsets, every[i].codes, len(counted.counts), totals=totals),
+        len(every),
+        threads_for(len(offsets)),
     )
     return most_correlated(totals, kinds, each)
 
@@ -285,7 +306,7 @@ def correlated_weights(
     often as there are: a template of 50 sentences of which five were not linked with the others would be six draws.
     """
     texts, squares = correlated_counts(counted, kinds, totals)
-    rows = unit_counts(*_of_every_row(counted), np.arange(len(weights)), len(totals), weights=weights)
+    rows = unit_counts(*of_every_row(counted), np.arange(len(weights)), len(totals), weights=weights)
     n = np.maximum(totals, 1).astype(np.float64)
     effective = np.maximum(np.rint(n**2 / np.maximum(squares, 1.0)), 1.0)
     many = np.where(totals > 0, effective, 0.0).astype(np.int64)

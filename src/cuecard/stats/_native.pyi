@@ -447,5 +447,7 @@ def nearest_texts(
     n_nearest: int,
     n_candidates: int,
     budget: int,
+    frequency: Ints | None = None,
+    n_texts: int = 0,
 ) -> tuple[Ids, Floats]: ...
 def join_up_to(one: Ids, other: Ids, sizes: Ints, largest: int, most: int) -> Ids: ...

@@ -45,6 +45,8 @@ class Encoded:
     kept: Memo = field(default_factory=lambda: Memo(MAXIMUM_NGRAMS), repr=False)
     """The n-grams numbered last, by scope and length."""
     at_least: int = 1
+    #: What these are some rows of, over the same vocabulary.
+    part_of: tuple[Encoded, slice] | None = field(default=None, repr=False)
 
     @property
     def vocabulary(self) -> pl.Series:
@@ -66,6 +68,10 @@ class Encoded:
         return tuple(self._annotations(side) for side in sides if self.scope in (side, "both"))
 
     def _annotations(self, side: Side) -> Annotations:
+        if self.part_of is not None:
+            whole, rows = self.part_of
+            key = ("annotations", side)
+            return self.instances.derived(key, lambda: whole._annotations(side).rows(rows.start, rows.stop))
         texts = self.instances.table[side]
         annotator = get_annotator(self.language, self.annotator)
         # Only the built-in annotator reads tokens, and it knows English.
@@ -92,6 +98,21 @@ class Encoded:
             chunk.derived(("tokens", self.tokeniser), lambda texts=texts: texts)  # type: ignore[misc]
             premise, hypothesis = texts.premise, texts.hypothesis
             yield replace(self, instances=chunk, premise=premise, hypothesis=hypothesis, kept=texts.kept)
+
+    def views(self) -> Iterator[Encoded]:
+        """Yield these instances chunk by chunk, over their whole vocabulary; themselves in memory."""
+        if self.instances.space.folder is None:
+            yield self
+            return
+        for rows in self.instances.chunks():
+            yield replace(
+                self,
+                instances=self.instances.chunk(rows),
+                premise=self.premise.rows(rows.start, rows.stop),
+                hypothesis=self.hypothesis.rows(rows.start, rows.stop),
+                kept=Memo(MAXIMUM_NGRAMS),
+                part_of=(self, rows),
+            )
 
     def _ngrams(self, length: int) -> NGrams:
         if self.scope != "both":
@@ -142,6 +163,7 @@ class EncodedTexts:
     #: All premises, then all hypotheses.
     both: Tokens
     kept: Memo = field(default_factory=lambda: Memo(MAXIMUM_NGRAMS))
+    space: Space = MEMORY
 
     @cached_property
     def premise(self) -> Tokens:
@@ -151,7 +173,10 @@ class EncodedTexts:
     @cached_property
     def hypothesis(self) -> Tokens:
         """The tokens of the hypotheses."""
-        return self.both.rows(len(self.both) // 2, len(self.both))
+        n, offsets = len(self.both) // 2, self.both.offsets
+        begin = offsets[n]
+        own = self.space.computed(np.int64, n + 1, lambda some: offsets[n:][some] - begin)
+        return Tokens(self.both.ids[begin:], own, self.both.vocabulary)
 
     def side(self, name: Side) -> Tokens:
         """Return the tokens of one side."""
@@ -165,7 +190,7 @@ class EncodedTexts:
             for some in space.ranges(len(numbers))
         )
         if space.folder is not None:
-            return EncodedTexts(one_vocabulary(parts, space))
+            return EncodedTexts(one_vocabulary(parts, space), space=space)
         n = len(self.premise)
         return EncodedTexts(self.both.gather(np.concatenate([numbers, n + numbers])).renumbered())
 
@@ -192,7 +217,7 @@ def encoded_texts(instances: Instances, tokens: str, *, threads: int | None = No
             for rows in space.ranges(len(instances))
         )
         with space.shown("Tokens"):
-            return EncodedTexts(one_vocabulary(chunks, space))
+            return EncodedTexts(one_vocabulary(chunks, space), space=space)
 
     return instances.derived(key, make)
 

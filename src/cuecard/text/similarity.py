@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.data.space import MEMORY, Space
 from cuecard.stats import _native
-from cuecard.stats.arrays import Floats, Ints
-from cuecard.text.tokens import Tokens
+from cuecard.stats.arrays import Codes, Floats, Ints, chunks
+from cuecard.text.tokens import Tokens, presence_counts
 
 Ids = npt.NDArray[np.int32]
 
@@ -18,6 +19,8 @@ Ids = npt.NDArray[np.int32]
 CANDIDATES, NEAREST = 20, 5
 #: Occurrences of its rarest words that are looked up for every text.
 LOOKED_UP = 1_000
+#: Texts whose words are read at a time.
+READ = 1 << 18
 #: Texts that share less than this part of their weight are not joined.
 LEAST_SIMILAR = 0.2
 #: Added to the weight of every word, so that common words in the same order count a little.
@@ -71,21 +74,27 @@ class NeighbourAgreement:
         return self.low > DEPENDENT
 
 
-def neighbour_agreement(texts: Tokens, labels: Floats, prior: Floats) -> NeighbourAgreement | None:
+def neighbour_agreement(
+    texts: Tokens, rows: Codes, shares: Callable[[Ints], Floats], prior: Floats, space: Space = MEMORY
+) -> NeighbourAgreement | None:
     """Return how far labels of nearest neighbours correlate, looked up for a random sample of distinct texts.
 
-    `labels` has a row per text: the shares of every label among its copies. None where few texts have a neighbour.
+    `rows` are those of the distinct texts, and `shares` returns the shares of every label among the copies of some of
+    them. None where few texts have a neighbour.
     """
     spread = 1.0 - float((prior**2).sum())
-    if len(texts) < FEWEST_PAIRS or spread <= 0:
+    if len(rows) < FEWEST_PAIRS or spread <= 0:
         return None
-    asked = np.sort(np.random.default_rng(0).permutation(len(texts))[:ASKED]).astype(np.int64)
-    nearest, similarity = _nearest(texts, asked, 1)
+    asked = np.sort(np.random.default_rng(0).permutation(len(rows))[:ASKED]).astype(np.int64)
+    frequency, sharing = _sharing_rare_words(texts, rows, asked)
+    candidates = texts.gathered(rows[sharing], space)
+    nearest, similarity = _nearest(candidates, np.searchsorted(sharing, asked), 1, frequency, len(rows))
     having = (nearest[:, 0] >= 0) & (similarity[:, 0] >= ALIKE)
     n = int(having.sum())
     if n < FEWEST_PAIRS:
         return None
-    products = ((labels[asked[having]] - prior) * (labels[nearest[having, 0]] - prior)).sum(axis=1) / spread
+    one, other = (shares(of) for of in (asked[having], sharing[nearest[having, 0]]))
+    products = ((one - prior) * (other - prior)).sum(axis=1) / spread
     mean, half = float(products.mean()), 1.96 * float(products.std(ddof=1)) / np.sqrt(n)
     return NeighbourAgreement(mean, mean - half, mean + half, n, float(similarity[having, 0].mean()))
 
@@ -112,7 +121,36 @@ def _similar_pairs(side: DistinctTexts) -> tuple[Ids, Ids, Floats]:
     return group[text], group[nearest[text, place]], similarity[text, place]
 
 
-def _nearest(texts: Tokens, asked: Ints, nearest: int) -> tuple[Ids, Floats]:
+def _sharing_rare_words(texts: Tokens, rows: Codes, asked: Ints) -> tuple[Ints, Ints]:
+    """Return in how many texts of `rows` each word is, and the texts that share a word that some of them look up."""
+    frequency = np.zeros(texts.n_types, dtype=np.int64)
+    for some in chunks(len(rows), READ):
+        part = texts.gather(rows[some])
+        frequency += presence_counts(part, np.zeros(len(part), dtype=np.int32), 1)[:, 0]
+    looked_up = np.zeros(texts.n_types, dtype=np.bool_)
+    own = texts.gather(rows[asked])
+    for i in range(len(asked)):
+        words = np.unique(own.ids[own.offsets[i] : own.offsets[i + 1]])
+        if not len(words):
+            continue
+        spent, word = 0, words[0]
+        for word in words[np.argsort(frequency[words])]:
+            if spent + frequency[word] > (LOOKED_UP if spent else 20 * LOOKED_UP):
+                break
+            spent += int(frequency[word])
+        # Words that are as frequent as the last one may be looked up in its place.
+        looked_up[words[frequency[words] <= frequency[word]]] = True
+    found = [asked]
+    for some in chunks(len(rows), READ):
+        part = texts.gather(rows[some])
+        before = np.append(0, np.cumsum(looked_up[part.ids]))[part.offsets]
+        found.append(some.start + np.flatnonzero(np.diff(before)))
+    return frequency, np.unique(np.concatenate(found))
+
+
+def _nearest(
+    texts: Tokens, asked: Ints, nearest: int, frequency: Ints | None = None, n_texts: int = 0
+) -> tuple[Ids, Floats]:
     return _native.nearest_texts(
         np.ascontiguousarray(texts.ids, dtype=np.int32),
         texts.offsets - texts.offsets[0],
@@ -122,4 +160,6 @@ def _nearest(texts: Tokens, asked: Ints, nearest: int) -> tuple[Ids, Floats]:
         nearest,
         CANDIDATES,
         LOOKED_UP,
+        frequency,
+        n_texts,
     )

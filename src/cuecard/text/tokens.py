@@ -14,6 +14,7 @@ from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.data.space import Space
 from cuecard.errors import UsageError
 from cuecard.stats import _native
+from cuecard.stats.arrays import Bools, Codes, Ints, chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,22 @@ class Tokens:
     def rows(self, first: int, last: int) -> Tokens:
         """Return the texts from `first` up to, not including, `last`, without copying their tokens."""
         begin, end = self.offsets[first], self.offsets[last]
-        return Tokens(self.ids[begin:end], self.offsets[first : last + 1] - begin, self.vocabulary)
+        offsets = self.offsets[first : last + 1]
+        return Tokens(self.ids[begin:end], offsets - begin if begin else offsets, self.vocabulary)
 
     def gather(self, rows: npt.NDArray[np.integer]) -> Tokens:
         """Return the texts of the given numbers, in that order; the vocabulary stays."""
         return Tokens(*gather_rows(self.ids, self.offsets, rows), self.vocabulary)
+
+    def gathered(self, rows: npt.NDArray[np.integer], space: Space) -> Tokens:
+        """Return what `gather` does, where the arrays of the dataset are."""
+        ids, sizes = space.growing(np.int32), space.growing(np.int64)
+        for some in chunks(len(rows)):
+            part = self.gather(rows[some])
+            ids.add(part.ids)
+            sizes.add(part.lengths)
+        every = sizes.array()
+        return Tokens(ids.array(), space.totals(every[some] for some in chunks(len(every))), self.vocabulary)
 
     def renumbered(self) -> Tokens:
         """Return the same texts over the types that occur, numbered in the order of their first occurrence."""
@@ -94,7 +106,7 @@ def gather_rows(
 def one_vocabulary(parts: Iterable[Tokens], space: Space) -> Tokens:
     """Return texts that were tokenised in several parts, over one vocabulary in the order of first occurrence."""
     words = pl.DataFrame(schema={"word": pl.String, "number": pl.Int32})
-    lengths: list[npt.NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
+    lengths = space.growing(np.int64)
 
     def numbered() -> Iterator[npt.NDArray[np.int32]]:
         nonlocal words
@@ -107,17 +119,12 @@ def one_vocabulary(parts: Iterable[Tokens], space: Space) -> Tokens:
             )
             words = pl.concat([words, new]).rechunk()
             numbers = own.join(words, on="word", how="left", maintain_order="left")["number"].to_numpy()
-            lengths.append(part.lengths)
+            lengths.add(part.lengths)
             yield np.take(numbers, part.ids)
 
     ids = space.joined(np.int32, numbered())
-    offsets = space.array(np.int64, sum(map(len, lengths)))
-    start = 0
-    for own in lengths:
-        before = offsets[start - 1] if start else 0
-        offsets[start : start + len(own)] = before + np.cumsum(own)
-        start += len(own)
-    return Tokens(ids, offsets, words["word"])
+    sizes = lengths.array()
+    return Tokens(ids, space.totals(sizes[some] for some in chunks(len(sizes))), words["word"])
 
 
 #: Below this many tokens a second thread costs more than it saves.
@@ -182,17 +189,29 @@ def frequent_ngrams(tokens: Tokens, n: int, at_least: int, space: Space) -> NGra
         ids, offsets, distinct = _frequent_longer(tokens, ids, offsets, length, at_least, space)
         last = (distinct % max(1, tokens.n_types)).astype(np.int32)
         members = np.column_stack([members[distinct // max(1, tokens.n_types)], last])
-    sizes = space.array(np.int64, len(tokens))
-    for rows in space.ranges(len(tokens)):
-        there = np.append(0, np.cumsum(ids[offsets[rows.start] : offsets[rows.stop]] >= 0))
-        sizes[rows] = np.diff(there[offsets[rows.start : rows.stop + 1] - offsets[rows.start]])
-    runs = (ids[offsets[rows.start] : offsets[rows.stop]] for rows in space.ranges(len(tokens)))
-    frequent = space.joined(np.int32, (some[some >= 0] for some in runs))
-    return NGrams(frequent, space.stored(running_total(sizes)), members, tokens.vocabulary)
+    return NGrams(*kept_ids(ids, offsets, None, space), members, tokens.vocabulary)
 
 
-#: Bits of the hash by which n-grams are counted before they are numbered.
-COUNTED_BITS = 24
+def kept_ids(ids: Codes, offsets: Ints, number: Codes | None, space: Space) -> tuple[Codes, Ints]:
+    """Return the ids of every row that are not negative, or have a number that is not, and where each row begins.
+
+    Ids are replaced by their numbers where these are given.
+    """
+    kept, sizes = space.growing(np.int32), space.growing(np.int64)
+    for rows in space.ranges(len(offsets) - 1):
+        begin = int(offsets[rows.start])
+        own = ids[begin : int(offsets[rows.stop])]
+        own = own if number is None else number[own]
+        there = own >= 0
+        before = running_total(there.astype(np.int64))
+        sizes.add(np.diff(before[offsets[rows.start : rows.stop + 1] - begin]))
+        kept.add(own[there])
+    every = sizes.array()
+    return kept.array(), space.totals(every[some] for some in chunks(len(every)))
+
+
+#: Bits of the hash by which n-grams are counted before they are numbered: as many as half of the tokens need.
+LEAST_BITS, MOST_BITS = 24, 27
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -206,7 +225,7 @@ def _frequent_longer(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return what `_one_longer` does with a number of -1 for n-grams that are rare, or whose prefix is."""
 
-    def chunks() -> Iterator[tuple[slice, npt.NDArray[np.int32], npt.NDArray[np.int64]]]:
+    def numbered() -> Iterator[tuple[slice, npt.NDArray[np.int32], npt.NDArray[np.int64]]]:
         """Yield where the n-grams of a chunk are among all, their places among the distinct keys, and these."""
         end = 0
         for rows in space.ranges(len(tokens)):
@@ -217,22 +236,28 @@ def _frequent_longer(
             yield slice(end, end + len(keys)), *_native.number_keys(keys)
             end += len(keys)
 
-    def hashed(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return ((keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - COUNTED_BITS)).astype(np.int64)
+    bits = min(MOST_BITS, max(LEAST_BITS, len(tokens.ids).bit_length() - 1))
 
-    counts = np.zeros(1 << COUNTED_BITS, dtype=np.uint32)
-    for _, numbers, distinct in chunks():
+    def hashed(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return ((keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - bits)).astype(np.int64)
+
+    counts = np.zeros(1 << bits, dtype=np.uint32)
+    for _, numbers, distinct in numbered():
         np.add.at(counts, hashed(distinct), np.bincount(numbers, minlength=len(distinct)).astype(np.uint32))
     candidates = np.empty(0, dtype=np.int64)
-    for _, _, distinct in chunks():
-        likely = distinct[(counts[hashed(distinct)] >= at_least) & (distinct >= 0)]
-        candidates = np.union1d(candidates, likely)
+    for _, _, distinct in numbered():
+        likely = np.sort(distinct[(counts[hashed(distinct)] >= at_least) & (distinct >= 0)])
+        new = likely[~is_in_rising(likely, candidates)]
+        candidates = np.sort(np.concatenate([candidates, new]), kind="stable") if len(new) else candidates
     del counts
-    offsets = space.stored(running_total(np.maximum(tokens.lengths - n + 1, 0)))
+    offsets = space.totals(
+        np.maximum(np.diff(tokens.offsets[some.start : some.stop + 1]) - n + 1, 0)
+        for some in chunks(len(tokens))
+    )
     ids = space.array(np.int32, int(offsets[-1]))
     code = np.full(len(candidates), -1, dtype=np.int32)
     times, used = np.zeros(len(candidates), dtype=np.int64), 0
-    for where, numbers, distinct in chunks():
+    for where, numbers, distinct in numbered():
         order = np.argsort(distinct)  # keys in order are looked up where others were before
         place = np.empty(len(distinct), dtype=np.int64)
         place[order] = np.searchsorted(candidates, distinct[order])
@@ -248,9 +273,17 @@ def _frequent_longer(
     in_order = np.argsort(code)
     frequent = times[in_order] >= at_least
     renumbered = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
+    of_codes = np.append(renumbered, np.int32(-1))
     for some in space.ranges(len(ids)):
-        ids[some] = np.where(ids[some] >= 0, np.append(renumbered, -1)[ids[some]], -1)
+        ids[some] = of_codes[ids[some]]
     return ids, offsets, candidates[in_order[frequent]]
+
+
+def is_in_rising(values: Ints, rising: Ints) -> Bools:
+    """Return which values are among rising ones."""
+    if not len(rising):
+        return np.zeros(len(values), dtype=np.bool_)
+    return np.asarray(rising[np.minimum(np.searchsorted(rising, values), len(rising) - 1)] == values)
 
 
 def _one_longer(

@@ -15,7 +15,7 @@ from cuecard.analysis import Measure, MeasureKind, Result, Summary
 from cuecard.audits.cues.findings import cue_findings, rare_features
 from cuecard.audits.cues.overall import CueEvidence, strongest_words
 from cuecard.audits.cues.redundancy import COMPARED, given_length, redundancy_table, with_length
-from cuecard.audits.cues.replication import CueRows, cue_matrix, held_shares
+from cuecard.audits.cues.replication import CueRows, cue_rows, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.audits.cues.view import cue_view
 from cuecard.data import TASKS, Instances, Task
@@ -188,7 +188,7 @@ class Cues:
         """
 
         def having(cues: pl.DataFrame) -> CueRows:
-            return CueRows.of([cue_matrix(chunk, families, cues) for chunk in sample.chunks()], cues.height)
+            return cue_rows(counts, sample.instances, cues)
 
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))

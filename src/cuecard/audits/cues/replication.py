@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,11 +12,11 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data import Instances
-from cuecard.features import Family
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints, divided
+from cuecard.data.space import MEMORY, Space
+from cuecard.features import CueCounts
+from cuecard.stats.arrays import Bools, Floats, Ints, chunks, divided
 from cuecard.stats.cues.replication import OUTCOMES, ShrunkShares, held_interval, replication
 from cuecard.stats.units.codes import counts_of_codes, first_of_code
-from cuecard.text import Encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,25 @@ class CueRows:
     read: Callable[[], Iterator[sparse.csr_matrix]]
 
     @classmethod
-    def of(cls, parts: Sequence[sparse.spmatrix], n_cues: int) -> CueRows:
-        """Return the rows of consecutive chunks."""
-        rows = [sparse.csr_matrix(part) for part in parts]
-        return cls(n_cues, lambda: iter(rows))
+    def of(cls, parts: Iterable[sparse.spmatrix], n_cues: int, space: Space = MEMORY) -> CueRows:
+        """Return the rows of consecutive chunks, kept where the arrays of the dataset are."""
+        columns, sizes, bounds = space.growing(np.int32), space.growing(np.int64), [0]
+        for part in map(sparse.csr_matrix, parts):
+            columns.add(part.indices)
+            sizes.add(np.diff(part.indptr))
+            bounds.append(bounds[-1] + part.shape[0])
+        of_rows, cues = sizes.array(), columns.array()
+        starts = space.totals(of_rows[rows] for rows in chunks(len(of_rows)))
+
+        def read() -> Iterator[sparse.csr_matrix]:
+            for first, last in pairwise(bounds):
+                own = starts[first : last + 1]
+                here = cues[own[0] : own[-1]]
+                ones = np.ones(len(here), dtype=np.int64)
+                yield sparse.csr_matrix((ones, here, own - own[0]), shape=(last - first, n_cues))
+
+        slices = list(read()) if space.folder is None else None
+        return cls(n_cues, lambda: read() if slices is None else iter(slices))
 
     def slices(self, stop: int | None = None) -> Iterator[tuple[slice, sparse.csr_matrix]]:
         """Yield which rows, and what they have, up to a row."""
@@ -83,32 +98,28 @@ class CueRows:
         return found
 
 
-def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) -> sparse.csr_matrix:
-    """Return which instances of the sample have which of the cues: instances × rows of `cues`."""
-    n = len(sample.instances)
-    starts = np.zeros(n + 1, dtype=np.int64)
-    of_families: list[tuple[Ints, Codes]] = []
-    for family in families:
-        wanted = cues.with_row_index("cue").filter(pl.col("family") == family.name)
-        if wanted.is_empty():
-            continue
-        presence = family.presence(sample)
-        names = pl.DataFrame({"feature": presence.names}).with_row_index("column")
-        present = wanted.join(names, on="feature", how="inner")
-        cue_of = np.full(len(presence.names), -1, dtype=np.int32)
-        cue_of[present["column"].to_numpy()] = present["cue"].to_numpy()
-        cue = cue_of[presence.indices]
-        listed = np.flatnonzero(cue >= 0)
-        own_starts = np.searchsorted(listed, presence.indptr)
-        of_families.append((own_starts, cue[listed]))
-        starts += own_starts
-    columns = np.empty(starts[-1], dtype=np.int32)
-    filled = starts[:-1].copy()
-    for own_starts, codes in of_families:
-        sizes = np.diff(own_starts)
-        columns[np.repeat(filled - own_starts[:-1], sizes) + np.arange(len(codes))] = codes
-        filled += sizes
-    return sparse.csr_matrix((np.ones(len(columns), dtype=np.int64), columns, starts), shape=(n, cues.height))
+def cue_rows(counts: CueCounts, data: Instances, cues: pl.DataFrame) -> CueRows:
+    """Return which instances have which of the cues: instances × rows of `cues`."""
+    numbered = cues.with_row_index("cue")
+    families = cues["family"].unique(maintain_order=True).to_list()
+    listed = [
+        (counts.rows[name], counts.rows[name].columns(numbered.filter(pl.col("family") == name)))
+        for name in families
+    ]
+
+    def chunk(rows: slice) -> sparse.csr_matrix:
+        of_rows, of_cues = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+        for of_family, column in listed:
+            bounds = of_family.offsets[rows.start : rows.stop + 1]
+            found = column[of_family.ids[bounds[0] : bounds[-1]]]
+            there = np.flatnonzero(found >= 0)
+            of_rows.append(np.searchsorted(bounds, bounds[0] + there, side="right") - 1)
+            of_cues.append(found[there])
+        places = np.concatenate(of_rows), np.concatenate(of_cues)
+        ones = np.ones(len(places[0]), dtype=np.int64)
+        return sparse.csr_matrix((ones, places), shape=(rows.stop - rows.start, cues.height))
+
+    return CueRows.of(map(chunk, data.chunks()), cues.height, data.space)
 
 
 HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES

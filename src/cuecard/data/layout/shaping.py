@@ -93,13 +93,15 @@ def shape_split(raw: RawTable, split: str, scheme: Scheme, space: Space) -> Shap
     if space.folder is None or not raw.frame.height:
         shaped = shape(raw, split, scheme)
     else:
-        ids = _ids(raw, None, scheme)
-        types = extra_types(raw, scheme.columns, keep_id=ids.group)
+        # Row numbers are made chunk by chunk; ids must be seen together to tell which repeat one.
+        ids = _ids(raw, None, scheme) if "id" in scheme.columns else None
+        types = extra_types(raw, scheme.columns, keep_id=ids is not None and ids.group)
         done: list[Shaped] = []
 
         def chunks() -> Iterator[pl.DataFrame]:
             for rows in space.ranges(raw.frame.height):
-                part = shape(raw.slice(rows), split, scheme, ids=ids.slice(rows), types=types)
+                own = None if ids is None else ids.slice(rows)
+                part = shape(raw.slice(rows), split, scheme, ids=own, types=types)
                 done.append(replace(part, table=part.table.clear()))
                 yield part.table
 

@@ -104,9 +104,12 @@ class RawTable:
         ends = np.cumsum(self.sizes)
         sizes = np.clip(np.minimum(ends, rows.stop) - np.maximum(ends - self.sizes, rows.start), 0, None)
         frame = self.frame.slice(rows.start, rows.stop - rows.start)
-        return replace(
-            self, frame=frame, sizes=tuple(sizes.tolist()), rows=self.numbers[rows], dropped={}, notes=()
-        )
+        if self.rows is not None:
+            numbers = self.rows[rows]
+        else:
+            before = np.repeat(ends - self.sizes, sizes)
+            numbers = np.arange(rows.start, rows.stop, dtype=np.int64)[: frame.height] - before + 1
+        return replace(self, frame=frame, sizes=tuple(sizes.tolist()), rows=numbers, dropped={}, notes=())
 
     def head(self, n: int) -> RawTable:
         """Return the first rows only."""

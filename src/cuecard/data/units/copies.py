@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.parallel import on_threads, parts_of_rows, running_total, started
+from cuecard.data.parallel import on_threads, parts_of_rows, started
 from cuecard.data.space import MEMORY, Space
+from cuecard.data.units.buckets import bucket_bits, repeated
 from cuecard.data.units.sketches import BANDS, HEIGHT, LEAST_WORDS, Sketch, Sketches, folded, sketch
 from cuecard.stats import _native
-from cuecard.stats.arrays import Array, Ints
+from cuecard.stats.arrays import Array, Bools, Ints, chunks, counted
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …
 ALIKE = 0.7
 #: … or are linked by such texts and share this much of them with the text that leads the unit …
 LOOSELY = 0.5
+#: Texts whose words are read again at a time.
+_READ_AGAIN = 1 << 18
 #: Fewer words are hashed on one thread: to start another takes longer.
 WORDS_PER_THREAD = 200_000
 
@@ -136,30 +141,68 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
     """Return the number that the copies and near copies of each text share.
 
     Most texts share no key with another one, and most of the others too few words: what is done for a text beyond
-    looking for its keys is done for few.
+    looking for its keys is done for few. Memory holds one band of some texts at a time.
     """
-    first = _first_copies(texts.whole)
-    rows = np.flatnonzero((first == np.arange(len(first))) & (texts.sizes >= LEAST_WORDS))
-    # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
-    rows = rows[_native.rising_order(texts.whole[rows])]
-    of_bands = on_threads(lambda band: _shared(texts.keys[band][rows]), len(texts.keys))
+    space = texts.space
+    first = _first_copies(texts.whole, space)
+    rows = _distinct_by_hash(texts, first)
+    threads = None if space.folder is None else 1
+    of_bands = on_threads(
+        lambda band: _shared(space.gathered(texts.keys[band], rows), space), len(texts.keys), threads
+    )
     sharing = np.zeros(len(rows), dtype=np.bool_)
     for those, _ in of_bands:
         sharing[those] = True
-    sharing[sharing] = _are_long(texts, rows[sharing])
-    some = rows[sharing]
-    place_of = np.where(sharing, np.cumsum(sharing) - 1, -1)
-    shared = []
-    for those, keys in of_bands:
-        there = sharing[those]
-        shared.append((place_of[those[there]], keys[there]))
-    bits = texts.bits[some]
+    place_of, found, n_long = space.array(np.int64, len(rows)), space.growing(np.int64), 0
+    for part in chunks(len(rows)):
+        long = np.flatnonzero(sharing[part])
+        long = long[_are_long(texts, rows[part][long])]
+        place_of[part] = -1
+        place_of[part][long] = np.arange(n_long, n_long + len(long))
+        found.add(rows[part][long])
+        n_long += len(long)
+    some = found.array()
+    shared = [_placed(place_of, those, keys) for those, keys in of_bands]
+    bits = space.gathered(texts.bits, some)
     sets, bounds = _sets_of_maybe_alike(texts, some, bits, shared, alike)
-    own = np.arange(len(some), dtype=np.int64)
-    first_bits = np.ascontiguousarray(bits[:, 0])
+    leader = space.array(np.int64, len(some))
+    for part in chunks(len(some)):
+        leader[part] = np.arange(part.start, part.stop)
+    first_bits = space.stored(np.ascontiguousarray(bits[:, 0]))
     for of_texts, of_places in shared:
-        _native.join_alike(of_places, of_texts, sets, bounds, first_bits, own, alike, loosely)
-    return _numbered(first, some, _native.leaders(own))
+        _native.join_alike(of_places, of_texts, sets, bounds, first_bits, leader, alike, loosely)
+    return _numbered(first, some, leader, space)
+
+
+def _by_hash(hashes: npt.NDArray[np.uint64], which: Bools | None, space: Space) -> Iterator[Ints]:
+    """Yield the rows of all hashes, or of some, by their first bits and then in their order; all of them in memory."""
+    bits = 0 if space.folder is None else bucket_bits(len(hashes))
+    if not bits:
+        yield np.arange(len(hashes)) if which is None else np.flatnonzero(which)
+        return
+    bucket = np.empty(len(hashes), dtype=np.uint16)
+    for some in chunks(len(hashes)):
+        bucket[some] = hashes[some] >> np.uint64(64 - bits)
+        if which is not None:
+            bucket[some][~which[some]] = 1 << bits
+    for number in range(1 << bits):
+        yield np.concatenate([s.start + np.flatnonzero(bucket[s] == number) for s in chunks(len(hashes))])
+
+
+def _distinct_by_hash(texts: Sketch, first: Ints) -> Ints:
+    """Return the distinct texts of enough words by rising hash, so that units do not depend on the order of the rows."""
+    which, found = np.empty(len(first), dtype=np.bool_), texts.space.growing(np.int64)
+    for part in chunks(len(first)):
+        which[part] = (first[part] == np.arange(part.start, part.stop)) & (texts.sizes[part] >= LEAST_WORDS)
+    for rows in _by_hash(texts.whole, which, texts.space):
+        found.add(rows[_rising(texts.whole[rows], len(texts.whole), texts.space)])
+    return found.array()
+
+
+def _rising(hashes: npt.NDArray[np.uint64], n: int, space: Space) -> Ints:
+    """Return the order of rising hashes, those of `_by_hash` of n."""
+    bits = 0 if space.folder is None else bucket_bits(n)
+    return _native.rising_order(hashes << np.uint64(bits) if bits else hashes)
 
 
 def _are_long(texts: Sketch, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -186,48 +229,67 @@ def _sets_of_maybe_alike(
 
     The texts that few bits do not tell apart are read again, and more bits of them looked at. All others have no words.
     """
-    needed = np.zeros(len(rows), dtype=np.bool_)
-    sizes = texts.sizes[rows]
+    space = texts.space
+    needed, sizes = np.zeros(len(rows), dtype=np.bool_), space.gathered(texts.sizes, rows)
     for of_texts, keys in shared:
         _native.mark_alike(keys, of_texts, sizes, bits, alike, needed)
     some = np.flatnonzero(needed)
-    if not len(some):
-        return np.empty(0, dtype=np.uint64), np.zeros(len(rows) + 1, dtype=np.int64)
-    words, starts = texts.words(rows[some])
-    places = np.arange(len(some))
-    still, width = np.ones(len(some), dtype=np.bool_), _width(sizes[some])
+    width = _width(sizes[some])
+    # Where they are on disk, texts are read again for every look at their words.
+    parts = [slice(0, len(some))] if space.folder is None else list(chunks(len(some), _READ_AGAIN))
+    words_of = lru_cache(maxsize=1)(lambda i: texts.words(rows[some[parts[i]]]))
+    still = needed[some]
     if width > bits.shape[1]:
-        more_bits = _native.wide_bits(words, starts, places, width)
+        more_bits = space.array(np.uint64, (len(some), width))
+        for i, part in enumerate(parts):
+            more_bits[part] = _native.wide_bits(*words_of(i), np.arange(part.stop - part.start), width)
         place_of = np.full(len(rows), -1, dtype=np.int64)
-        place_of[some] = places
+        place_of[some] = np.arange(len(some))
         still[:] = False
         for of_texts, keys in shared:
             _native.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
-    sets, bounds = _native.word_sets(words, starts, places, still)
-    counts = np.zeros(len(rows), dtype=np.int64)
-    counts[some] = np.diff(bounds)
-    return sets, running_total(counts)
+    sets, counts = space.growing(np.uint64), np.zeros(len(rows), dtype=np.int32)
+    for i, part in enumerate(parts):
+        own, bounds = _native.word_sets(*words_of(i), np.arange(part.stop - part.start), still[part])
+        sets.add(own)
+        counts[some[part]] = np.diff(bounds)
+    return sets.array(), space.totals(counts[part] for part in chunks(len(rows)))
 
 
-def _first_copies(whole: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def _first_copies(whole: npt.NDArray[np.uint64], space: Space) -> npt.NDArray[np.int64]:
     """Return the first text with the hash of each text."""
-    first = np.arange(len(whole), dtype=np.int64)
-    some = _native.repeated(whole)
-    begins, code = distinct(whole[some])
-    first[some] = some[begins[code]]
+    first = space.array(np.int64, len(whole))
+    for part in chunks(len(whole)):
+        first[part] = np.arange(part.start, part.stop)
+    for rows in _by_hash(whole, None, space):
+        of_rows = whole if len(rows) == len(whole) else whole[rows]
+        some = rows[_repeated(of_rows, len(whole), space)]
+        begins, code = distinct(whole[some])
+        first[some] = some[begins[code]]
     return first
 
 
-def _shared(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def _repeated(hashes: npt.NDArray[np.uint64], n: int, space: Space) -> Ints:
+    return repeated(hashes, 0 if space.folder is None else bucket_bits(n))
+
+
+def _shared(
+    keys: npt.NDArray[np.uint64], space: Space
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return the places of keys that occur more than once, by rising key and then by place, and these keys."""
-    places = _native.repeated(keys)
-    of_places = keys[places]
-    order = _native.rising_order(of_places)
-    rising = of_places[order]
-    more = np.zeros(len(rising), dtype=np.bool_)
-    more[1:] = rising[1:] == rising[:-1]
-    more[:-1] |= more[1:]
-    return places[order[more]], rising[more]
+    texts, of_texts = space.growing(np.int64), space.growing(np.uint64)
+    for rows in _by_hash(keys, None, space):
+        of_rows = keys if len(rows) == len(keys) else keys[rows]
+        places = _repeated(of_rows, len(keys), space)
+        of_places = of_rows[places]
+        order = _rising(of_places, len(keys), space)
+        rising = of_places[order]
+        more = np.zeros(len(rising), dtype=np.bool_)
+        more[1:] = rising[1:] == rising[:-1]
+        more[:-1] |= more[1:]
+        texts.add(rows[places[order[more]]])
+        of_texts.add(rising[more])
+    return texts.array(), of_texts.array()
 
 
 def _width(sizes: npt.NDArray[np.int64]) -> int:
@@ -239,45 +301,95 @@ def _width(sizes: npt.NDArray[np.int64]) -> int:
     return width
 
 
-def _numbered(
-    first: npt.NDArray[np.int64], texts: npt.NDArray[np.int64], leader: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _placed(
+    place_of: Ints, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the places of rows, and their keys, in the same memory; rows without a place are left out."""
+    end = 0
+    for some in chunks(len(rows)):
+        places = place_of[rows[some]]
+        there = places >= 0
+        n = int(np.count_nonzero(there))
+        rows[end : end + n], keys[end : end + n] = places[there], keys[some][there]
+        end += n
+    return rows[:end], keys[:end]
+
+
+def _numbered(first: Ints, texts: Ints, leader: Ints, space: Space) -> npt.NDArray[np.int64]:
     """Return the number of every text's unit, by first occurrence.
 
-    `first` is the first copy of every text; `texts[leader[i]]` leads the unit of `texts[i]`.
+    `first` is the first copy of every text; `texts[leader[i]]` and what leads that leads the unit of `texts[i]`.
     """
-    joined = np.flatnonzero(leader != np.arange(len(leader)))
-    earliest = texts.copy()
-    np.minimum.at(earliest, leader[joined], texts[joined])
-    begins = np.arange(len(first), dtype=np.int64)
-    begins[texts] = earliest[leader]
-    begins = begins[first]
-    return np.asarray((np.cumsum(begins == np.arange(len(begins))) - 1)[begins], dtype=np.int64)
+    roots, earliest = _native.leaders(leader), space.array(np.int64, len(texts))
+    for some in chunks(len(texts)):
+        earliest[some] = texts[some]
+    for some in chunks(len(texts)):
+        joined = some.start + np.flatnonzero(roots[some] != np.arange(some.start, some.stop))
+        np.minimum.at(earliest, roots[joined], texts[joined])
+    begins, units = (space.array(np.int64, len(first)) for _ in range(2))
+    for some in chunks(len(first)):
+        begins[some] = np.arange(some.start, some.stop)
+    for some in chunks(len(texts)):
+        begins[texts[some]] = earliest[roots[some]]
+    for some in chunks(len(first)):
+        units[some] = begins[first[some]]
+    _native.number_units(units)
+    return units
 
 
 #: Units of up to this many rows are not divided: a text and its copies.
 SMALL = 3
 #: A text is compared with all others of its unit; of a larger unit, with those of a part of this size.
 BLOCK = 2_000
+#: Rows whose units are divided at a time where texts are on disk, about.
+_DIVIDED = 1 << 19
 #: A unit of this many groups of nearest copies is that of a template: a set of its own, rather than one observation.
 TEMPLATE_GROUPS = 20
 
 
-def closest_copies(texts: pl.Series, units: Ints) -> Ints:
+def closest_copies(texts: pl.Series, units: Ints, space: Space = MEMORY) -> Ints:
     """Return a number for every row that the nearest of its near copies share, 0, 1, 2, … in order of first occurrence.
 
     `units` are those of `copies`. A template links hundreds of sentences to one unit, in which copies of one sentence
     are still closer to each other than to the rest: each text of a unit is joined with the one that shares most of its
     words. Copies with the same words stay together, and units of at most `SMALL` rows are not divided.
     """
-    rows = np.flatnonzero((np.bincount(units, minlength=1) > SMALL)[units])
-    if not len(rows):
+    sizes = counted(units, 1)
+    sizes[sizes <= SMALL] = 0
+    before = np.cumsum(sizes, out=sizes)
+    if not before[-1]:
         return units
-    folded = FoldedTexts()
-    folded.add(texts.gather(rows))
-    codes = units.copy()
-    codes[rows] = int(units.max()) + 1 + closest_folded(folded, units[rows])
-    return in_order(codes)
+    # Units of some rows together are divided at a time; those of all others are led by their first row.
+    bounds = np.arange(0, int(before[-1]), _DIVIDED if space.folder is not None else int(before[-1]))
+    ends = np.append(np.searchsorted(before, bounds[1:]) + 1, len(before))
+    leader, first = space.array(np.int64, len(units)), space.array(np.int64, len(before))
+    for some in reversed(list(chunks(len(units)))):
+        own = units[some][::-1]
+        first[own] = np.arange(
+            some.stop - 1, some.start - 1, -1
+        )  # of equal places, the last one written stays
+    large = np.empty(len(units), dtype=np.bool_)
+    for some in chunks(len(units)):
+        leader[some] = first[units[some]]
+        own = units[some]
+        large[some] = before[own] > np.where(own > 0, before[own - 1], 0)
+    for start, end in pairwise([0, *ends.tolist()]):
+        rows = np.concatenate(
+            [
+                some.start + np.flatnonzero(large[some] & _between(units[some], start, end))
+                for some in chunks(len(units))
+            ]
+        )
+        folded = FoldedTexts()
+        folded.add(texts.gather(rows))
+        closest = closest_folded(folded, units[rows] - start)
+        leader[rows] = rows[np.unique(closest, return_index=True)[1][closest]]
+    _native.number_units(leader)
+    return leader
+
+
+def _between(values: Ints, low: int, high: int) -> Bools:
+    return np.asarray((values >= low) & (values < high))
 
 
 def divided_templates(near: Ints, closest: Ints) -> tuple[Ints, Ints | None]:

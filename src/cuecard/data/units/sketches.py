@@ -119,6 +119,7 @@ class Sketch:
     keys: Hashes
     bits: Hashes
     words: Callable[[Ints], tuple[Hashes, Ints]]
+    space: Space = MEMORY
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +193,8 @@ def sketch(
     run_whole = np.add.reduceat(whole, bounds[:-1]) if n_runs else whole[:0]
     run_sizes = np.add.reduceat(sizes, bounds[:-1]) if n_runs else sizes[:0]
     return Sketches(
-        Sketch(whole, sizes, keys, bits, words),
-        Sketch(run_whole, run_sizes, run_keys, run_bits, run_words),
+        Sketch(whole, sizes, keys, bits, words, space),
+        Sketch(run_whole, run_sizes, run_keys, run_bits, run_words, space),
         marks,
     )
 

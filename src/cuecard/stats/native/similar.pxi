@@ -37,12 +37,15 @@ def nearest_texts(
     int n_nearest,
     int n_candidates,
     int64_t budget,
+    frequency=None,
+    Py_ssize_t n_texts=0,
 ):
     """Return the texts nearest to some, nearest first (-1: none), and how similar they are, from 0 to 1.
 
     Similar are texts with the same words in the same order: the weight of their longest common subsequence over the
     geometric mean of their weights. It is taken of the candidates that share the rarest words, of which a text looks up
     as many as have `budget` occurrences together. A word that occurs in m of n texts weighs log(n / m) + `common`.
+    Where these are not all texts, `frequency` has in how many of all `n_texts` each word occurs.
     """
     cdef Py_ssize_t n = offsets.shape[0] - 1
     cdef Py_ssize_t i, j, k, t, b, length, place, q
@@ -60,7 +63,8 @@ def nearest_texts(
                 if seen[ids[k]] != i:
                     seen[ids[k]] = <int32_t> i
                     count[ids[k] + 1] += 1
-    cdef double[::1] weight = np.log(n / np.maximum(counts[1:], 1)) + common
+    cdef int64_t[::1] often = counts[1:].copy() if frequency is None else frequency
+    cdef double[::1] weight = np.log((n_texts or n) / np.maximum(often, 1)) + common
     cdef double[::1] norm = np.zeros(n)
     begins = np.cumsum(counts)
     cdef int64_t[::1] begin = begins
@@ -106,9 +110,9 @@ def nearest_texts(
                 if seen[word] == i:
                     continue
                 seen[word] = i
-                size = begin[word + 1] - begin[word]
+                size = often[word]
                 t = n_words
-                while t > 0 and begin[words[t - 1] + 1] - begin[words[t - 1]] > size:
+                while t > 0 and often[words[t - 1]] > size:
                     words[t] = words[t - 1]
                     t -= 1
                 words[t] = word
@@ -118,7 +122,7 @@ def nearest_texts(
             n_touched = 0
             for t in range(n_words):
                 word = words[t]
-                size = begin[word + 1] - begin[word]
+                size = often[word]
                 if spent + size > (budget if spent else 20 * budget):
                     break
                 spent += size

@@ -36,10 +36,10 @@ def repeated_sums(
     """Return for every type what its rows add up to within units.
 
     Rows `order[bounds[u]:bounds[u + 1]]` are unit u; the types of row i are `ids[offsets[i]:offsets[i + 1]]`, of which
-    repeats count once. Returned are the number of units with the type, the sum over them of (summed weight)², and by
-    bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many units there are and their sum of m²,
-    where bins are more than one; at last the number of rows with the type, and the sum over them of the rows of their
-    units.
+    repeats count once; without weights, each row counts as one. Returned are the number of units with the type, the sum
+    over them of (summed weight)², and by bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many
+    units there are and their sum of m², where bins are more than one; at last the number of rows with the type, and the
+    sum over them of the rows of their units.
     """
     sums_dtype = [("units", "i8"), ("rows", "i8"), ("squares", "f8"), ("crossed", "f8")]
     cdef InUnits[::1] sums = np.zeros(n_types, dtype=sums_dtype)
@@ -51,6 +51,7 @@ def repeated_sums(
     cdef const int32_t* types = &ids[0] if ids.shape[0] else NULL
     cdef InUnit* own
     cdef InUnits* whole
+    cdef bint weighted = weights.shape[0] > 0
     cdef int32_t type_
     with nogil:
         for i in range(n_types):
@@ -75,7 +76,7 @@ def repeated_sums(
                         touched[used] = type_
                         used += 1
                     own.rows += 1
-                    own.mass += weights[row]
+                    own.mass += weights[row] if weighted else 1.0
             for i in range(used):
                 own = &now[touched[i]]
                 whole = &sums[touched[i]]

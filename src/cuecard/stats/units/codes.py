@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted, whole_type
 
 #: Rows that are counted at a time.
 AT_A_TIME = 1 << 22
@@ -60,10 +60,20 @@ def first_of_code(codes: Ints) -> Bools:
     [True, True, False, True]
     """
     first = np.zeros(len(codes), dtype=np.bool_)
-    place = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-    place[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal places, the last one written stays
-    first[place[codes]] = True
+    first[first_rows_of_codes(codes)] = True
     return first
+
+
+def first_rows_of_codes(codes: Ints) -> Codes:
+    """Return the first row of each code that occurs, by rising code; codes are not negative.
+
+    >>> first_rows_of_codes(np.array([7, 3, 7, 10])).tolist()
+    [1, 0, 3]
+    """
+    place = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=whole_type(len(codes)))
+    for some in reversed(list(chunks(len(codes)))):  # of equal places, the last one written stays
+        place[codes[some][::-1]] = np.arange(some.stop - 1, some.start - 1, -1)
+    return place if (place >= 0).all() else place[place >= 0]
 
 
 def rows_of_copies(codes: Ints) -> Iterator[Ints]:
@@ -72,7 +82,7 @@ def rows_of_copies(codes: Ints) -> Iterator[Ints]:
     >>> [rows.tolist() for rows in rows_of_copies(np.array([0, 1, 2, 1, 0, 3]))]
     [[0, 1, 3, 4]]
     """
-    sizes = np.bincount(codes, minlength=1)
+    sizes = counted(codes, 1)
     sizes[sizes < 2] = 0
     before = np.cumsum(sizes, out=sizes)
     if not before[-1]:
@@ -85,9 +95,17 @@ def rows_of_copies(codes: Ints) -> Iterator[Ints]:
         copied[start : start + AT_A_TIME] = before[own] > np.where(own > 0, before[own - 1], 0)
     first = 0
     for end in ends:
-        within = copied if len(ends) == 1 else copied & (codes >= first) & (codes < end)
-        yield np.flatnonzero(within)
+        yield np.concatenate(
+            [
+                some.start + np.flatnonzero(_within(codes[some], copied[some], first, end))
+                for some in chunks(len(codes))
+            ]
+        )
         first = end
+
+
+def _within(codes: Ints, chosen: Bools, first: int, end: int) -> Bools:
+    return np.asarray(chosen & (codes >= first) & (codes < end))
 
 
 def exact_sum(parts: Iterable[Floats]) -> float:

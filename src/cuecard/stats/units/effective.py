@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats import _native
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Codes, Floats, Ints
 from cuecard.stats.units.codes import dense_codes, exact_sum, rows_of_copies
 
 #: Units are told apart by size up to 2^15 rows with a feature; larger ones count as that large.
@@ -55,29 +55,42 @@ def unit_counts(
     (array([3]), array([11.]))
     """
     codes = np.asarray(units)
-    mass = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
+    of_rows = np.require(ids, np.int32, "C"), np.require(offsets, np.int64, "C")
+    mass = np.empty(0) if weights is None else np.require(weights, np.float64, "C")
+    if totals is None:
+        blocks, n_bins = [np.arange(len(codes), dtype=np.int64)], SIZE_BINS
+    else:
+        blocks, n_bins = rows_of_copies(dense_codes(codes)), 1
+    units_, many = np.zeros(n_features, np.int64), np.zeros((n_features, n_bins), np.int64)
+    squares, rows_squared, crossed = (
+        np.zeros(n_features),
+        np.zeros((n_features, n_bins)),
+        np.zeros(n_features),
+    )
+    single = None if totals is None else np.array(totals, dtype=np.int64)
+    for block in blocks:
+        order, bounds = _ordered(codes, block)
+        summed = _native.repeated_sums(*of_rows, order, bounds, mass, n_features, n_bins)
+        for total, part in zip((units_, squares, many, rows_squared), summed, strict=False):
+            total += part
+        crossed += summed[5]
+        if single is not None:
+            single -= summed[4]
+    if single is not None:
+        units_ += single
+        squares += single
+        crossed += single
+    return UnitCounts(units_, squares, many, rows_squared, crossed)
+
+
+def _ordered(codes: Codes, rows: Ints) -> tuple[Ints, Ints]:
+    """Return some rows by rising code, and where the rows of each code begin and end."""
+    own = codes[rows]
+    order = np.argsort(own, kind="stable")
+    ordered = own[order]
     new = np.ones(len(order) + 1, dtype=np.bool_)
     new[1:-1] = ordered[1:] != ordered[:-1]
-    bounds = np.flatnonzero(new) if len(order) else np.zeros(1, dtype=np.int64)
-    if totals is not None:
-        repeated = np.repeat(np.diff(bounds) > 1, np.diff(bounds))
-        sizes = np.diff(bounds)
-        order, bounds = order[repeated], np.concatenate([[0], np.cumsum(sizes[sizes > 1])])
-    units_, squares, many, rows_squared, rows, crossed = _native.repeated_sums(
-        np.require(ids, np.int32, "C"),
-        np.require(offsets, np.int64, "C"),
-        order.astype(np.int64),
-        bounds.astype(np.int64),
-        np.require(mass, np.float64, "C"),
-        n_features,
-        SIZE_BINS if totals is None else 1,
-    )
-    if totals is not None:
-        single = np.asarray(totals, dtype=np.int64) - rows
-        units_, squares, crossed = units_ + single, squares + single, crossed + single
-    return UnitCounts(units_, squares, many, rows_squared, crossed)
+    return rows[order], np.flatnonzero(new) if len(order) else np.zeros(1, dtype=np.int64)
 
 
 def worth(sums: npt.ArrayLike, squares: npt.ArrayLike) -> Floats:

@@ -54,6 +54,10 @@ class Annotations:
         """Whether a word is misspelt."""
         raise self._lacking("typo")
 
+    def rows(self, first: int, last: int) -> Annotations:
+        """Return the properties of the texts from `first` up to, not including, `last`, of which none is known yet."""
+        raise NotImplementedError
+
     def _lacking(self, name: str) -> NoAnnotatorError:
         return NoAnnotatorError(f"{self.source} has no {name} for the language {self.language!r}.")
 

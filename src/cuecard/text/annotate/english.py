@@ -128,19 +128,18 @@ BITS = {
 
 
 def named_entities(
-    tokens: Tokens, roles: npt.NDArray[np.uint32], flags: npt.NDArray[np.uint8]
+    tokens: Tokens,
+    words: npt.NDArray[np.uint32],
+    roles: npt.NDArray[np.uint32],
+    flags: npt.NDArray[np.uint8],
 ) -> dict[str, npt.NDArray[np.bool_]]:
     """Return for every entity type which texts name one; `any` includes events, works and products."""
-    words = entity_words(tokens.vocabulary)
     bits = _native.named_things(tokens.ids, tokens.offsets, words, roles, flags)
     return {name: (bits & bit) != 0 for name, bit in BITS.items()}
 
 
-def sentiment(tokens: Tokens) -> npt.NDArray[np.int8]:
-    """Return -1, 0 or 1 for every text: the sign of the sum of VADER's word polarities."""
-    polarity = word_polarities()
-    # Polarities have one decimal: whole tenths add up exactly, in whatever order.
-    tenths = np.array([round(10 * polarity.get(word, 0.0)) for word in tokens.vocabulary], dtype=np.int64)
+def sentiment(tokens: Tokens, tenths: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+    """Return -1, 0 or 1 for every text: the sign of the sum of its words' polarities, in tenths."""
     sums = np.concatenate([[0], np.cumsum(tenths[tokens.ids])])[tokens.offsets]
     return np.sign(np.diff(sums)).astype(np.int8)
 
@@ -302,23 +301,56 @@ class EnglishAnnotator:
         return EnglishAnnotations(texts, tokens)
 
 
+class _Words:
+    """What each word of a vocabulary says, looked up once for all texts over it."""
+
+    def __init__(self, vocabulary: pl.Series) -> None:
+        self._vocabulary = vocabulary
+
+    @cached_property
+    def tenths(self) -> npt.NDArray[np.int64]:
+        """VADER's polarities, which have one decimal: whole tenths add up exactly, in whatever order."""
+        polarity = word_polarities()
+        return np.array([round(10 * polarity.get(word, 0.0)) for word in self._vocabulary], dtype=np.int64)
+
+    @cached_property
+    def entities(self) -> npt.NDArray[np.uint32]:
+        """What words say about named things."""
+        return entity_words(self._vocabulary)
+
+    @cached_property
+    def roles(self) -> npt.NDArray[np.uint32]:
+        """What words can be."""
+        return word_roles(self._vocabulary)
+
+
 class EnglishAnnotations(Annotations):
     """Properties of English texts, each computed at first use."""
 
-    def __init__(self, texts: pl.Series, tokens: Tokens | None = None) -> None:
+    def __init__(self, texts: pl.Series, tokens: Tokens | None = None, words: _Words | None = None) -> None:
         super().__init__("en", "The built-in annotator")
         self._texts = texts
         self._tokens = tokens
+        self._known_words = words
+
+    def rows(self, first: int, last: int) -> Annotations:
+        """Return the properties of some texts."""
+        texts = self._texts.slice(first, last - first)
+        return EnglishAnnotations(texts, self._default_tokens.rows(first, last), self._words)
+
+    @cached_property
+    def _words(self) -> _Words:
+        return self._known_words or _Words(self._default_tokens.vocabulary)
 
     @cached_property
     def sentiment(self) -> npt.NDArray[np.int8]:
         """Sign of the sum of VADER's word polarities."""
-        return sentiment(self._default_tokens)
+        return sentiment(self._default_tokens, self._words.tenths)
 
     @cached_property
     def tense(self) -> npt.NDArray[np.int8]:
         """Tense of the finite verb of the main clause."""
-        return main_tense(self._default_tokens, self._roles, self._flags)
+        return main_tense(self._default_tokens, self._words.roles, self._flags)
 
     @cached_property
     def negation(self) -> npt.NDArray[np.bool_]:
@@ -328,7 +360,7 @@ class EnglishAnnotations(Annotations):
     @cached_property
     def entities(self) -> dict[str, npt.NDArray[np.bool_]]:
         """Whether a thing of each type is named, from gazetteers, capitals and digits."""
-        return named_entities(self._default_tokens, self._roles, self._flags)
+        return named_entities(self._default_tokens, self._words.entities, self._words.roles, self._flags)
 
     @cached_property
     def typo(self) -> npt.NDArray[np.bool_]:
@@ -342,7 +374,3 @@ class EnglishAnnotations(Annotations):
     @cached_property
     def _flags(self) -> npt.NDArray[np.uint8]:
         return token_flags(self._texts, self._default_tokens)
-
-    @cached_property
-    def _roles(self) -> npt.NDArray[np.uint32]:
-        return word_roles(self._default_tokens.vocabulary)

@@ -152,6 +152,11 @@ class SpacyAnnotations(Annotations):
         self._texts = texts
         self._lexical = lexical
 
+    def rows(self, first: int, last: int) -> Annotations:
+        """Return the properties of some texts."""
+        lexical = None if self._lexical is None else self._lexical.rows(first, last)
+        return SpacyAnnotations(self._annotator, self._texts.slice(first, last - first), lexical)
+
     @cached_property
     def sentiment(self) -> npt.NDArray[np.int8]:
         """Sentiment from the word lists of the language, if there are any."""
