@@ -190,7 +190,7 @@ def _by_hash(hashes: npt.NDArray[np.uint64], which: Bools | None, space: Space) 
 
 
 def _distinct_by_hash(texts: Sketch, first: Ints) -> Ints:
-    """Return the distinct texts of enough words by rising hash, so that units do not depend on the order of the rows."""
+    """Return the distinct texts of enough words by rising hash: units do not depend on the order of the rows."""
     which, found = np.empty(len(first), dtype=np.bool_), texts.space.growing(np.int64)
     for part in chunks(len(first)):
         which[part] = (first[part] == np.arange(part.start, part.stop)) & (texts.sizes[part] >= LEAST_WORDS)
