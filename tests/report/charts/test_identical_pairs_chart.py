@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 
 from cuecard.probes import box_statistics
 from cuecard.probes.model_views import identical_pairs_chart
@@ -29,6 +30,7 @@ def test_every_model_has_a_box_for_every_frequency_and_the_last_one_is_open(tmp_
     medians = {(r["model"], r["occurs"]): r["median"] for r in rows}
     assert medians["leaning", "10+"] - medians["leaning", "1"] > 0.3
     assert abs(medians["level", "10+"] - medians["level", "1"]) < 0.05
+    pytest.importorskip("vl_convert", reason="needs the extra images")
     themed(chart.properties(width=600)).save(tmp_path / "boxes.svg")
     drawn = (tmp_path / "boxes.svg").read_text()
     assert "sentence frequency in the training set" in drawn
