@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, nullcontext
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -23,6 +24,7 @@ from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.data.space import Engine, write_folder
 from cuecard.errors import UsageError
 from cuecard.run import kept_until_written
+from cuecard.stats.arrays import chunks
 from cuecard.writing import locked
 
 STREAMED = ("overview", "cues")
@@ -104,9 +106,10 @@ def test_any_number_of_parts_gives_the_card_of_the_dataset_in_memory(make, rows,
         assert tuple(card.dataset.notes) == notes
 
 
-@pytest.mark.parametrize("make", [pairs, choices])
-def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("make", "rows"), [(pairs, 80), (pairs, 7), (choices, 80)])
+def test_what_is_bounded_in_memory_changes_nothing(make, rows, tmp_path, monkeypatch):
     """Every bound is so small that there are several buckets, parts of sums and parts of comparisons."""
+    monkeypatch.setattr(chunks, "__defaults__", (60,))
     for bound, size in (
         ("data.units.buckets.RECORDS", 40),
         ("data.fingerprint.HASHED", 30),
@@ -117,9 +120,15 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("audits.overview.AT_A_TIME", 90),
         ("audits.cues.replication.AT_A_TIME", 50),
         ("stats.units.codes.AT_A_TIME", 60),
-        ("data.loading.MOST_ROWS", 80),
+        ("data.units.copies._READ_AGAIN", 30),
+        ("data.units.copies._DIVIDED", 40),
+        ("text.similarity.READ", 50),
+        ("text.encoded.MANY_TOKENS", 100),
+        ("features.units.MANY_ROWS", 100),
+        ("data.loading.MOST_ROWS", rows),
     ):
-        monkeypatch.setattr(f"cuecard.{bound}", size)
+        module, _, name = bound.rpartition(".")
+        monkeypatch.setattr(import_module(f"cuecard.{module}"), name, size)
     frame = make().sample(fraction=1, shuffle=True, seed=3)  # copies are in different parts
     folder = as_files(frame[:-60], tmp_path / "files", files=2, groups=3)
     frame[-60:].write_parquet(tmp_path / "test.parquet")
