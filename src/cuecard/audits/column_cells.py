@@ -1,7 +1,7 @@
 """Cells of columns, ids and the order of rows, and how well the cells of other folds predict the label.
 
-Cells are made without a look at the labels: values, or at most 32 bins of an order, ties together. The test permutes
-labels within folds, where copies of a text count once (`score_test`).
+Cells are made without a look at the labels: values, or at most 32 bins of an order, ties together. Accuracies are those
+of rules learned on other folds. The tests are of values or numbers and labels, where one row of each text counts.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from scipy.stats import rankdata
 
 from cuecard.data.examples import Examples
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.scores.contingency import combined_log_p, contingency_log_p, rank_log_p
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, mean_interval
-from cuecard.stats.scores.score_test import score_test
 from cuecard.wording import display_text, percent, plural
 
 Kind = Literal["column", "annotation", "id", "order", "copied"]
@@ -25,6 +26,10 @@ MOST_BINS, PER_BIN = 32, 20
 MOST_VALUES = 2_000
 MOST_SHAPES = 60
 FOLDS = 5
+#: Ordered cells are joined in twos so many times, and their joint share counts as so many examples beside each.
+HALVED, ORDERED_PRIOR = (4, 3, 2, 1, 0), 10.0
+#: In so many ranges numbers are tested, beside their ranks.
+BINS_TESTED = (4, 12, 32)
 _DATES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
 _TIMES = ("%H:%M:%S", "%H:%M")
 _ROW, _PREVIOUS = "row order", "previous row"
@@ -58,8 +63,13 @@ class Rule:
 
     @property
     def found(self) -> bool:
-        """Whether it predicts the label, by its test and by its interval."""
-        return self.p_value <= 0.05 and self.low > self.chance
+        """Whether it is associated with the label, by its test."""
+        return self.p_value <= 0.05
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it surely has a higher accuracy than chance as well."""
+        return self.low > self.chance
 
     @property
     def gain(self) -> float:
@@ -163,21 +173,31 @@ class Learner:
         fold = (np.random.default_rng(seed).permutation(int(units.max()) + 1) % FOLDS)[units]
         return cls(examples.gold, answers_of(examples), examples.weights, units, fold)
 
-    def probabilities(self, codes: Ints) -> Floats:
-        """Return the share of every label in the same cell of other folds, beside one example of the prior."""
-        k, cells = len(self.names), int(codes.max()) + 1
-        place = (self.fold * cells + codes) * k + self.gold
-        counts = np.bincount(place, self.weights, FOLDS * cells * k).reshape(FOLDS, cells, k)
-        others = counts.sum(axis=0) - counts
-        prior = others.sum(axis=1, keepdims=True) + 1 / k
-        shares: Floats = others + prior / prior.sum(axis=2, keepdims=True)
-        shares /= shares.sum(axis=2, keepdims=True)
-        return shares[self.fold, codes]
+    def probabilities(self, codes: Ints, *, ordered: bool = False) -> Floats:
+        """Return the share of every label in the same cell of other folds, beside some examples of the prior.
+
+        The prior of ordered cells is the share in both of two neighbours, that of these the share in four, and so on:
+        a trend shows in few large cells, and what happens in a narrow range in small ones.
+        """
+        k = len(self.names)
+        shares = np.full((len(codes), k), 1 / k)
+        levels = [np.zeros_like(codes), codes]
+        if ordered:
+            levels[1:] = [
+                np.where(codes > 0, 1 + (np.maximum(codes, 1) - 1 >> halved), 0) for halved in HALVED
+            ]
+        for level, cell in enumerate(levels):
+            cells = int(cell.max()) + 1
+            place = (self.fold * cells + cell) * k + self.gold
+            counts = np.bincount(place, self.weights, FOLDS * cells * k).reshape(FOLDS, cells, k)
+            others = counts.sum(axis=0) - counts
+            shares = others[self.fold, cell] + (ORDERED_PRIOR if ordered and level else 1.0) * shares
+            shares /= shares.sum(axis=1, keepdims=True)
+        return shares
 
     def rule(self, cells: Cells, probabilities: Floats) -> Rule:
         """Return how well the likeliest label of each cell does."""
         hits = (probabilities.argmax(axis=1) == self.gold).astype(np.float64)
-        test = score_test(probabilities, self.gold, strata=self.fold, units=self.units, weights=self.weights)
         accuracy, low, high = mean_interval(
             hits, units=self.units, weights=self.weights, inflation=cross_fit_inflation(FOLDS)
         )
@@ -185,10 +205,25 @@ class Learner:
             np.bincount(self.gold, self.weights).max()
             / (len(hits) if self.weights is None else self.weights.sum())
         )
-        p = float(np.exp(test.log_above))
+        p = float(np.exp(self._log_p(cells)))
         ends = max(low, 0.0), min(high, 1.0)
         said, complete = self._says(cells), self._decided(cells)
         return Rule(cells.column, cells.kind, len(hits), accuracy, *ends, chance, p, said, complete)
+
+    def _log_p(self, cells: Cells) -> float:
+        """Return the log p-value of the cells, or the order of the numbers, against the labels; copies count once."""
+        first = np.unique(self.units, return_index=True)[1]
+        gold = self.gold[first]
+        if cells.numbers is None:
+            return contingency_log_p(cells.codes[first], gold)
+        numbers = cells.numbers[first]
+        there = ~np.isnan(numbers)
+        ranks = np.where(there, rankdata(numbers, nan_policy="omit"), 0.0)
+        tests = [rank_log_p(numbers[there], gold[there])]
+        for bins in BINS_TESTED:
+            binned = np.ceil(ranks * bins / max(int(there.sum()), 1))
+            tests.append(contingency_log_p(binned, gold))
+        return combined_log_p([*tests[:2], *tests])  # few large ranges and trends are what most leaks are
 
     def _decided(self, cells: Cells) -> bool:
         """Return whether every value that occurs twice goes with one label, or every side of one threshold."""

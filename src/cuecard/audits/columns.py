@@ -120,18 +120,21 @@ _DECIDES = (
 def _finding(rules: list[Rule], together: Rule | None) -> Finding:
     """Return what the rules of one kind say, the strongest first."""
     best = rules[0]
+    verb = "predicts" if best.predicts else "is associated with"
     if best.kind == "copied":
         title = "The right answer has the most words of the question"
         text = f"The choice that shares most words with its question or context: {_score(best)}, ties shared."
     elif best.kind == "order":
-        title = "The order of rows predicts the label"
+        title = f"The order of rows {verb} the label"
         text = f"The label follows the {best.column} of the training set: {_score(best)}; {best.says}."
     else:
         what = {"id": "The id or file name", "annotation": "The annotation"}.get(
             best.kind, "The extra column"
         )
-        title = f"{what} {shown(best.column)} {'decides' if best.complete else 'predicts'} the label"
+        title = f"{what} {shown(best.column)} {'decides' if best.complete else verb} the label"
         text = f"{what} {shown(best.column)} alone: {_score(best)}; {best.says}."
+    if not best.predicts:
+        text += " The association is significant; that the accuracy exceeds chance is not."
     others = [f"{shown(rule.column)} ({percent(rule.accuracy)}; {rule.says})" for rule in rules[1:NAMED]]
     if others:
         text += f" Also {listed(others)}."
@@ -149,7 +152,7 @@ def _finding(rules: list[Rule], together: Rule | None) -> Finding:
 def columns_findings(rules: list[Rule], together: Rule | None) -> list[Finding]:
     """Return a finding for every kind of thing that predicts the label; columns that decide it have their own."""
     groups: dict[tuple[Kind, bool], dict[str, Rule]] = {}
-    for rule in sorted(rules, key=lambda rule: -rule.gain):
+    for rule in sorted(rules, key=lambda rule: (-rule.gain, rule.p_value)):
         if rule.found:
             groups.setdefault((rule.kind, rule.complete), {}).setdefault(rule.column, rule)
     findings = [
@@ -274,7 +277,7 @@ class Columns:
         for column in columns:
             kind: Kind = "annotation" if _is_annotation(column, examples) else "column"
             for cells in cells_of_column(column, kind):
-                probabilities = learner.probabilities(cells.codes)
+                probabilities = learner.probabilities(cells.codes, ordered=cells.numbers is not None)
                 rules.append(learner.rule(cells, probabilities))
                 if rules[-1].kind == "column":
                     logs.append(np.log(probabilities))
@@ -289,7 +292,10 @@ class Columns:
             first = examples.take(train)
             learner = Learner.of(first, self.seed)
             by_rows = cells_of_rows(first, first.gold, learner.units)
-            rules += [learner.rule(cells, learner.probabilities(cells.codes)) for cells in by_rows]
+            rules += [
+                learner.rule(cells, learner.probabilities(cells.codes, ordered=cells.numbers is not None))
+                for cells in by_rows
+            ]
         return rules, together
 
 

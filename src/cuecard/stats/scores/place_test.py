@@ -48,8 +48,8 @@ def place_log_p(
         exceeded[:each] -= mass.sum() / each
     variance = np.zeros((most, most))
     for each in np.flatnonzero(squares):
-        variance[:each, :each] += squares[each] * (np.eye(each) / each - 1 / each**2)
-    inverse = np.linalg.pinv(variance, hermitian=True)
+        variance[:each, :each] += squares[each] * (np.identity(int(each)) / each - 1 / each**2)
+    inverse: Floats = np.linalg.pinv(variance, hermitian=True).astype(np.float64)
     statistic = float(exceeded @ inverse @ exceeded)
     degrees = int(np.linalg.matrix_rank(variance, hermitian=True))
     log_p = float(chi2.logsf(statistic, degrees))
