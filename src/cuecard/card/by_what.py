@@ -26,9 +26,13 @@ class FeatureList:
     features: tuple[str, ...]
     score: Measure | None
 
+    def named(self) -> str:
+        """Return the features with their numbers."""
+        return f"{self.number}: {listed(list(self.features))}"
+
     def sentence(self) -> str:
         """Return the features, and what they carry together."""
-        text = f"{self.number}: {listed(list(self.features))}"
+        text = self.named()
         if self.score is None:
             return f"{text}."
         ends = interval_in_unit(self.score.low, self.score.high, self.score.unit)
@@ -51,7 +55,9 @@ def by_what(card: Card) -> list[FeatureList]:
     words = _named(m for n, m in measures.items() if n.startswith(_STRONGEST))
     lists = (
         FeatureList(CARRIES_MOST, "Share of the held-out log score", carries, measures.get(name)),
-        FeatureList(GIVES_AWAY, "Share of the label", words, measures.get(f"{name}_by_strongest")),
+        FeatureList(
+            GIVES_AWAY, "Share of the label in brackets", words, measures.get(f"{name}_by_strongest")
+        ),
     )
     return [one for one in lists if one.features]
 

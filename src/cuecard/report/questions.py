@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cuecard import wording
 from cuecard.analysis import Finding, Measure, Severity, severity_of
-from cuecard.card.by_what import CARRIES_MOST, by_what
+from cuecard.card.by_what import CARRIES_MOST, GIVES_AWAY, by_what
 from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
@@ -124,6 +124,8 @@ def _by_what(card: Card, findings: list[Finding]) -> Answer:
             question, "No cue is strong enough to name." if searched else "No cue was searched for."
         )
     answer = _of_finding(question, leading)
+    if any(features.question == GIVES_AWAY for features in by_what(card)):
+        return answer
     others = listed([display_text(_spoken(f.cue), 60) for f in [f for f in named[1:] if f.cue][:2]])
     return replace(answer, text=f"{answer.text} Next: {others}.") if others else answer
 
@@ -133,11 +135,12 @@ def _lists(card: Card) -> list[Answer]:
     return [
         Answer(
             features.question,
-            features.sentence(),
+            f"{features.named()}.",
             section="partial_input" if features.question == CARRIES_MOST else "cues",
             value=""
             if features.score is None
             else wording.in_unit(features.score.value, features.score.unit),
+            interval="" if features.score is None else "of the held-out log score",
         )
         for features in by_what(card)
     ]

@@ -42,6 +42,8 @@ _KINDS = {
     "full": "full input",
 }
 
+#: What the length speaks for, which has no label of its own.
+_EVERY_LABEL = "any label"
 #: A baseline, or a trained model, as the summary describes it.
 Line = Summary
 
@@ -122,7 +124,7 @@ def _notes(summary: Summary) -> list[str]:
 
 
 def _charts(outcome: Outcome) -> list[Chart]:
-    charts: list[Chart] = [_baselines(outcome.summary["baselines"])]
+    charts: list[Chart] = [_baselines(outcome.summary["baselines"]), *_carrying(outcome)]
     if outcome.rows("leak_histogram").height:
         charts.append(_leak_scores(outcome))
     if outcome.rows("learning_curve").height > 1:
@@ -166,6 +168,35 @@ def _baselines(lines: Sequence[Line]) -> Intervals:
         alt=f"Accuracy of every baseline with 95 % CI and chance: {said}",
         caption="● differs from chance · ▲ does not · line: 95 % CI · ┆ chance",
     )
+
+
+def _carrying(outcome: Outcome) -> list[Chart]:
+    """Return the shares of the features that carry most, if more than one does."""
+    rows = outcome.rows("carried").filter("listed") if outcome.rows("carried").height else pl.DataFrame()
+    if rows.height < 2:
+        return []
+    shown = rows.with_columns(pl.col("label").fill_null(_EVERY_LABEL))
+    said = ", ".join(f"{row['feature']} {percent(row['share'])}" for row in shown.iter_rows(named=True))
+    return [
+        Intervals(
+            title="What carries most",
+            data=shown,
+            y="feature",
+            x=Axis("share", "share of the held-out log score", "percent", ticks=5),
+            low="share_low",
+            high="share_high",
+            colour="label",
+            colours=[*outcome.labels, _EVERY_LABEL],
+            line=0.0,
+            tooltip={
+                "instances": Column("scored instances", "count"),
+                "label": Column("label it speaks for"),
+            },
+            alt=f"Shares of the held-out log score by feature, with 95 % CI: {said}",
+            caption="● share of the score with 95 % CI · all features together carry 100 %",
+            name="carried",
+        )
+    ]
 
 
 def _leak_scores(outcome: Outcome) -> Histogram:
