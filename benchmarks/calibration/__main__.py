@@ -10,19 +10,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchmarks.calibration import clean_shapes, power_of_cards
 from benchmarks.calibration.before_after import before_after
 from benchmarks.calibration.clean_sets import clean_sets
 from benchmarks.calibration.page import page
 from benchmarks.calibration.planted_leaks import planted_leaks
 from benchmarks.calibration.sections import SECTIONS
 from benchmarks.calibration.shuffled_sets import shuffled_sets
+from benchmarks.calibration.stored_cells import resumed
 from benchmarks.calibration.units import significant_under_blocks
 from benchmarks.calibration.whole_cards import audited
 
 ROOT = Path(__file__).parents[2]
 FIGURES = Path(__file__).parent / "figures"
 PAGE = ROOT / "docs" / "calibration.md"
-NAMES = ("before and after", "whole cards", "planted leaks", "blocks", *SECTIONS)
+#: Long sections, whose cells are stored one by one: an interrupted run continues.
+CELLS = {"clean shapes": clean_shapes.cells, "power of cards": power_of_cards.cells}
+NAMES = ("before and after", "whole cards", *CELLS, "planted leaks", "blocks", *SECTIONS)
 SHORT = 0.1
 #: Of the published figures. Settings were chosen with seeds below 10,000, and none with these.
 SEED = 20_000
@@ -33,6 +37,9 @@ def simulated(name: str, *, scale: float, seed: int, cards: int, data: Path) -> 
     if name == "whole cards":
         sets = chain(clean_sets(cards // 2, seed=seed), shuffled_sets(data, cards - cards // 2, seed=seed))
         yield from (card.as_json() for card in audited(sets))
+    elif name in CELLS:
+        path = ROOT / "out" / "calibration" / f"{name.replace(' ', '_')}-{seed}-{scale:g}.jsonl"
+        yield from resumed(CELLS[name](scale, seed), path)
     elif name == "before and after":
         yield from before_after(data)
     elif name == "planted leaks":

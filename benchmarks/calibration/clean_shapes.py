@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 import cuecard as cc
@@ -36,7 +37,7 @@ class Form:
     edited: Callable[[Rng, str], Sequence[str]] | None = None
     #: Examples for each premise, question or prompt.
     per_premise: int = 1
-    columns: Callable[[Rng, int], dict[str, object]] | None = None
+    columns: Callable[[Rng, int], dict[str, npt.ArrayLike]] | None = None
     test: Write | None = None
     weights: str | None = None
     cluster: str | None = None
@@ -133,7 +134,7 @@ def _sometimes_empty(rng: Rng) -> str:
     return "" if rng.random() < 0.05 else text(rng)
 
 
-def _beside(rng: Rng, n: int) -> dict[str, object]:
+def _beside(rng: Rng, n: int) -> dict[str, npt.ArrayLike]:
     """Return columns that say nothing: numbers, few values, many values, dates."""
     return {
         "score": rng.normal(size=n),
@@ -144,11 +145,11 @@ def _beside(rng: Rng, n: int) -> dict[str, object]:
     }
 
 
-def _sources(rng: Rng, n: int) -> dict[str, object]:
+def _sources(rng: Rng, n: int) -> dict[str, npt.ArrayLike]:
     return {f"source{j}": rng.choice([f"s{i}" for i in range(4 + 6 * j)], n) for j in range(3)}
 
 
-def _weights(rng: Rng, n: int) -> dict[str, object]:
+def _weights(rng: Rng, n: int) -> dict[str, npt.ArrayLike]:
     return {"importance": rng.pareto(1.5, n) + 0.1}
 
 
@@ -192,7 +193,7 @@ def clean_shape(task: str, shape: str, seed: int) -> CleanSet:
     frame = pl.DataFrame(rows)
     if form.columns is not None:
         frame = frame.with_columns(
-            pl.Series(name, values) for name, values in form.columns(rng, len(rows)).items()
+            pl.Series(name, np.asarray(values)) for name, values in form.columns(rng, len(rows)).items()
         )
     test = None if form.test is None else pl.DataFrame(_examples(task, form, rng, form.test, form.rows // 3))
     data = cc.load(frame, test=test, cluster=form.cluster)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from scipy.stats import binom
 
 from benchmarks.calibration.audit_sections import AUDIT_SECTIONS
 from benchmarks.calibration.rows import Row
@@ -49,8 +52,26 @@ Each leak is planted in a generated set of 500 questions or 1,000 other examples
 label, at a size that a rule of one line solves. *Place* is that of the first finding of a default audit that states
 it, the most serious first. Ids, file names and the order of rows are never read by a model: they are of low severity.
 """
+SHAPES = """\
+## Whole cards by shape
+
+Cards of datasets in 25 shapes that files have, for each of the four tasks, of 60 to 400 examples; labels, answers and
+preferences are drawn without looking, once for all versions of a text (`benchmarks/calibration/clean_shapes.py`). A
+cell is alarms / cards: cards with a finding of high or medium severity. At most 5 % of all cards should have one, and
+no cell surely more (a binomial test at .05 / number of cells).
+"""
+POWER = """\
+## Power of cards
+
+How often a whole card names a leak, in a finding of at least low severity, beside the best simple test for it at 5 %,
+which is told where to look (`benchmarks/calibration/power_of_cards.py`). The card holds the false discovery rate over
+all of its tests. Leaks are of a size at which the simple test misses some.
+"""
 _TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
 _NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at least 95 %"}
+
+
+OWN_TABLES = ("before and after", "whole cards", "clean shapes", "power of cards", "planted leaks", "blocks")
 
 
 def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
@@ -62,6 +83,10 @@ def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         parts.append(CARDS + "\n" + _cards(figures["whole cards"]))
     if leaks := figures.get("planted leaks"):
         parts.append(LEAKS + "\n" + _leaks(leaks))
+    if shapes := figures.get("clean shapes"):
+        parts.append(SHAPES + "\n" + _shapes(shapes))
+    if power := figures.get("power of cards"):
+        parts.append(POWER + "\n" + _power([Row(**row) for row in power]))
     if blocks := figures.get("blocks"):
         counts = ", ".join(f"{one['significant']:,} of {one['tested']:,}" for one in blocks)
         parts.append(
@@ -70,7 +95,7 @@ def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             "Before, in a real set\nof this shape with shuffled blocks: 1,030 of 2,232.\n"
         )
     for name, rows in figures.items():
-        if name not in ("before and after", "whole cards", "planted leaks", "blocks") and rows:
+        if name not in OWN_TABLES and rows:
             parts.append(f"## {name.capitalize()}\n\n{_table([Row(**row) for row in rows])}")
     return "\n".join(parts)
 
@@ -137,6 +162,41 @@ def _cards(cards: Sequence[Mapping[str, Any]]) -> str:
     if false:
         lines.append("The alarms:\n")
     lines += [f"- {c['task']}, {c['shape']}, {c['n']:,} examples: {_ids(c['findings'])}" for c in false]
+    return "\n".join(lines) + "\n"
+
+
+def _shapes(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Return alarms of cards by shape and task, what is pooled, and the cells that are surely above 5 %."""
+    tasks = list(dict.fromkeys(cell["task"] for cell in cells))
+    lines = ["| shape |" + "".join(f" {task} |" for task in tasks), "|---|" + "--:|" * len(tasks)]
+    by_shape: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for cell in cells:
+        by_shape.setdefault(cell["shape"], {})[cell["task"]] = cell
+    for shape, of_task in by_shape.items():
+        shown = [of_task.get(task) for task in tasks]
+        counts = [f" {cell['alarms']} / {cell['cards']} |" if cell else " – |" for cell in shown]
+        lines.append(f"| {shape} |" + "".join(counts))
+    cards, alarms = (sum(cell[name] for cell in cells) for name in ("cards", "alarms"))
+    row = Row("level", "", "", "", cards, alarms / cards)
+    above = [
+        f"{cell['task']}, {cell['shape']}"
+        for cell in cells
+        if binom.sf(cell["alarms"] - 1, cell["cards"], 0.05) <= 0.05 / len(cells)
+    ]
+    lines += ["", f"Pooled: {alarms} of {cards:,} cards, {_share(row.share, row.interval)}. "]
+    lines[-1] += f"Cells surely above 5 %: {'; '.join(above) or 'none'}."
+    named = Counter(name for cell in cells for name, n in cell["findings"].items() for _ in range(n))
+    if named:
+        lines += ["", "The alarms: " + ", ".join(f"`{name}` {n}" for name, n in named.most_common()) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def _power(rows: Sequence[Row]) -> str:
+    lines = ["| leak | n | runs | best simple test | the card |", "|---|--:|--:|---|--:|"]
+    lines += [
+        f"| {row.data} | {row.n} | {row.runs} | {row.before} | {_share(row.share, row.interval)} |"
+        for row in rows
+    ]
     return "\n".join(lines) + "\n"
 
 
