@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from cuecard.analysis import Measure, Result
-from cuecard.audits.partial_input.measures import BY_STRONGEST
 from cuecard.card.card import Card
 from cuecard.wording import interval_in_unit, listed, percent
 
@@ -91,4 +90,6 @@ def carried_by_strongest(results: Mapping[str, Result]) -> list[Measure]:
         "share"
     ].sum()
     shortcut = known.name.split(".")[1]
+    from cuecard.audits.partial_input.measures import BY_STRONGEST  # with all that the audit needs
+
     return [BY_STRONGEST.of("partial_input", float(share), n=known.n, shortcut=shortcut)]

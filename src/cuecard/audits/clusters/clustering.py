@@ -135,20 +135,19 @@ def k_means(
     fitted = np.arange(len(points))
     if len(points) > most_fitted:
         fitted = np.sort(rng.choice(len(points), most_fitted, replace=False))
-    with threadpool_limits(limits=1):  # the number of threads must not change the last digit
-        centres = k_means_centres(points[fitted], weights[fitted], k, seed=seed)
-        assigned, distances = nearest_centres(points, centres)
-        while True:
-            sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
-            if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
-                break
-            dropped = int(sizes.argmin())
-            centres = np.delete(centres, dropped, axis=0)
-            # All others keep their centre, which has another number now.
-            moved = np.flatnonzero(assigned == dropped)
-            assigned = assigned - (assigned > dropped)
-            if len(moved):
-                assigned[moved], distances[moved] = nearest_centres(points[moved], centres)
+    centres = k_means_centres(points[fitted], weights[fitted], k, seed=seed)
+    assigned, distances = nearest_centres(points, centres)
+    while True:
+        sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
+        if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
+            break
+        dropped = int(sizes.argmin())
+        centres = np.delete(centres, dropped, axis=0)
+        # All others keep their centre, which has another number now.
+        moved = np.flatnonzero(assigned == dropped)
+        assigned = assigned - (assigned > dropped)
+        if len(moved):
+            assigned[moved], distances[moved] = nearest_centres(points[moved], centres)
     rank = np.full(len(centres), -1, dtype=np.int64)
     used = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     rank[used] = np.arange(len(used))

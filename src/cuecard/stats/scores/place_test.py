@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from cuecard.stats.arrays import Floats
 
@@ -52,7 +52,8 @@ def place_log_p(
     inverse: Floats = np.linalg.pinv(variance, hermitian=True).astype(np.float64)
     statistic = float(exceeded @ inverse @ exceeded)
     degrees = int(np.linalg.matrix_rank(variance, hermitian=True))
-    log_p = float(chi2.logsf(statistic, degrees))
+    with np.errstate(divide="ignore"):
+        log_p = float(np.log(chdtrc(degrees, statistic)))
     if weights is not None or log_p < math.log(TAIL):
         return min(log_p, 0.0)
     rng = np.random.default_rng(0)
