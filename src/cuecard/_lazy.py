@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 
@@ -27,6 +27,8 @@ def lazy_names(package: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = homes[name]
         value = getattr(import_module(module), original)
+        if package == "cuecard" and isinstance(value, FunctionType):
+            value = import_module("cuecard.error_words").naming_arguments(value)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -291,3 +291,23 @@ def test_a_run_does_not_go_from_one_text_of_a_parquet_file_into_the_next(tmp_pat
     (part,) = chunks(path)
     hits = list(NgramIndex([LINE]).hits(part.data))
     assert [(hit.first, hit.last, hit.start) for hit in hits] == [(0, 8, part.data.rfind(LINE.encode()))]
+
+
+UNLABELLED = {
+    "HumanEval": lambda i, text: {"task_id": f"H/{i}", "prompt": text, "canonical_solution": f"return {i} and no more"},
+    "GSM8K": lambda i, text: {"question": text, "answer": f"That makes {i} in all, so #### {i}"},
+    "messages": lambda i, text: {"messages": [{"role": "user", "content": text}]},
+    "texts": lambda i, text: {"text": text},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", UNLABELLED)
+def test_texts_without_labels_are_searched_for(layout, tmp_path):
+    words = [f"w{i}" for i in range(400)]
+    (tmp_path / "corpus.txt").write_text(" ".join(words[:200]))
+    texts = [" ".join(words[i * 20 : i * 20 + 18]) for i in range(20)]
+    card = cc.overlap([UNLABELLED[layout](i, text) for i, text in enumerate(texts)], tmp_path)
+    assert card["overlap"].summary["share"]["count"] == 10
+    assert card["overlap"].summary["examples"] == 20
+    assert card["overlap"].summary["answers"]["count"] == 0
+    assert any("Read without labels" in note for note in card.dataset.notes)

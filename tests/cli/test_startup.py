@@ -133,6 +133,7 @@ app({["audit", str(tmp_path / "train.csv"), "--test", str(tmp_path / "test.csv")
     assert shown.splitlines() == [
         "Read 60 training and 60 test examples. Task: pair. "
         "Columns: premise = sentence1, hypothesis = sentence2, label = gold_label.",
+        "The first example is read as: 'the premise 0' → 'somebody sings 0' (a)",
         "LOADED",
     ]
 

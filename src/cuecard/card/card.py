@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,6 +140,7 @@ _OWN_NAMES = (
     "measures",
     "provenance",
     "report",
+    "verdict",
     "save",
     "sections",
     "tables",
@@ -178,6 +180,12 @@ class Card(BaseModel):
     def all_measures(self) -> list[Measure]:
         """Return the measures of every section that ran, in the card's order."""
         return [m for section in self.sections.values() for m in section.measures if section.status == "done"]
+
+    @property
+    def verdict(self) -> str:
+        """What the card says in one sentence: that of the report's first line."""
+        headline: str = import_module("cuecard.report.verdict").verdict(self).headline
+        return headline
 
     def measure(self, name: str) -> Measure:
         """Return the measure of that name, such as "partial_input.hypothesis_only.accuracy"."""

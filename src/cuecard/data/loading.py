@@ -16,9 +16,11 @@ from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.label_lists import with_one_label
 from cuecard.data.layout.labels import Threshold, check_labels_shared
+from cuecard.data.layout.matching import SAMPLE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape, shape_split
+from cuecard.data.layout.texts import is_text_list, text
 from cuecard.data.options import MAX_SKIPPED, ReadOptions
 from cuecard.data.parallel import started
 from cuecard.data.presets import Preset
@@ -192,6 +194,23 @@ class DatasetSpec:
         space = self._space() if space is None else space
         return self._instances(self._tables(space), space, row_column=ROW)
 
+    def texts(self, space: Space | None = None) -> Instances:
+        """Return the dataset where its columns are recognised, otherwise all its texts, without labels."""
+        space = self._space() if space is None else space
+        tables = self._tables(space)
+        try:
+            return self._instances(tables, space).data
+        except InputError:
+            if self.options.columns or self.options.task:
+                raise
+            raws = {split: table.flat() for split, table in tables.items()}
+            texts = without_labels(raws, self.options.name or dataset_name(self.train, None), space)
+            if texts is None:
+                raise
+            named = texts.report.recognised["text"]
+            note = f"Read without labels: every text in {named} is searched for."
+            return replace(texts, report=replace(texts.report, notes=(note,)))
+
     @property
     def sources(self) -> list[Source]:
         """The sources that are given, without the names of presets."""
@@ -300,6 +319,39 @@ class DatasetSpec:
             return LoadedRows(data, frames, np.empty(0, dtype=np.int64))
         numbers = data.table[row_column].to_numpy()
         return LoadedRows(replace(data, table=data.table.drop(row_column)), frames, numbers)
+
+
+#: Label of texts that have none, and the characters that a column of texts has on average.
+WITHOUT_LABEL, TEXT_LENGTH = "text", 12
+
+
+def without_labels(raws: Mapping[str, RawTable], name: str, space: Space) -> Instances | None:
+    """Return every row with its texts, the first as hypothesis and others as extra columns; None without texts.
+
+    `report.recognised["text"]` names the columns.
+    """
+    frame = raws["train"].frame.head(SAMPLE)
+    columns = [c for c, dtype in frame.schema.items() if dtype == pl.String or is_text_list(dtype)]
+    lengths = {c: text(replace(raws["train"], frame=frame), c).str.len_chars().mean() for c in columns}
+    columns = [c for c, length in lengths.items() if isinstance(length, float) and length >= TEXT_LENGTH]
+    if not columns:
+        return None
+    tables = []
+    for split, raw in raws.items():
+        there = [c for c in columns if c in raw.frame.columns]
+        texts = {f"text_{i}" if i else "hypothesis": text(raw, c) for i, c in enumerate(there)}
+        tables.append(
+            pl.DataFrame({**texts, "example_id": raw.numbers_throughout}).with_columns(
+                pl.col("example_id").cast(pl.String),
+                split=pl.lit(split, dtype=pl.String),
+                premise=pl.lit("", dtype=pl.String),
+                position=pl.lit(0, dtype=pl.Int32),
+                label=pl.lit(WITHOUT_LABEL).cast(pl.Enum([WITHOUT_LABEL])),
+            )
+        )
+    files = tuple(f for raw in raws.values() for f in raw.files)
+    report = LoadReport(files=files, recognised={"text": " + ".join(columns)})
+    return Instances(stack_tables(tables), "text", (WITHOUT_LABEL,), name, report, space=space)
 
 
 #: Rows that a proposed reading is tried on.

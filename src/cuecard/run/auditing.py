@@ -14,11 +14,14 @@ from cuecard.audits.overlap import Overlap
 from cuecard.audits.overlap.corpus import corpus_files
 from cuecard.audits.overlap.published_order import PublishedOrder
 from cuecard.card.card import Card
-from cuecard.data import Source
+from cuecard.data import Instances, Source, Task
+from cuecard.data.layout.columns import ColumnsArgument
+from cuecard.data.loading import DatasetSpec
 from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
 from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, chosen, configured
 from cuecard.run.finishing import check_labels
+from cuecard.run.given import dataset_of
 from cuecard.run.running import (
     Data,
     ProgressOption,
@@ -31,9 +34,14 @@ from cuecard.run.workspace import budget_of, opened
 
 
 def audit(
-    data: Data,
+    data: Data | None = None,
+    labels: Any = None,
     *,
     test: Source | None = None,
+    columns: ColumnsArgument | None = None,
+    task: Task | None = None,
+    premises: Sequence[str] | None = None,
+    hypotheses: Sequence[str] | None = None,
     audits: Sequence[Analysis] | None = None,
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
@@ -49,7 +57,12 @@ def audit(
 
     Args:
         data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the
-            dataset, called once the options are checked.
+            dataset, called once the options are checked; or a sequence of texts.
+        labels: one label per text; or names of label values, as `cuecard.load` takes them.
+        columns: which column plays which role, such as ``{"premise": "a"}``, where `data` is a file or a table.
+        task: pair, choice, preference or text, where the columns leave it open.
+        premises: the first texts of pairs, in place of `data`; `labels` has one label per pair.
+        hypotheses: the second texts of pairs.
         test: the test split, where `data` is a file or a table.
         audits: the audits to run, such as ``[cc.Cues(min_count=10), cc.Clusters(k=30)]``.
         only: names of the audits to run; all by default.
@@ -66,6 +79,9 @@ def audit(
             parameter of that name.
     """
     progress = shown_progress(progress)
+    data, test = dataset_of(
+        data, labels, test=test, columns=columns, task=task, premises=premises, hypotheses=hypotheses
+    )
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
     budget = budget_of(memory, engine, address)
     seed, cache = options.get("seed", 0), options.get("cache", True)
@@ -80,6 +96,13 @@ def audit(
         card = run_analyses(dataset, selected, progress=progress, command=command, notes=notes, sampled=True)
     card.provenance.engine = where
     return card
+
+
+def texts_of(data: Data) -> Instances:
+    """Return the dataset, or its texts without labels where its columns are not recognised."""
+    if isinstance(data, Instances) or (callable(data) and not isinstance(data, DatasetSpec)):
+        return ensure_loaded(data)
+    return (data if isinstance(data, DatasetSpec) else DatasetSpec(data)).texts()
 
 
 def selected_audits(
@@ -115,7 +138,8 @@ def overlap(
     """Return the card of what a corpus contains of a dataset, and of whether models know its published order.
 
     Args:
-        data: what `cuecard.load` returned, or what it takes, such as ``"test.parquet"``.
+        data: what `cuecard.load` returned, or what it takes, such as ``"test.parquet"``. Labels and a task are not
+            needed: without them, every column of texts is searched for.
         corpus: files and folders to search: text, JSON lines, both also as .gz, .zst, .bz2 or .xz, and parquet.
         orders: log-probabilities of the published order and of shuffles: a file or a table with `order` ("published",
             or the number of a shuffle), `logprob` and, where there are several, `shard` and `model`.
@@ -143,7 +167,7 @@ def overlap(
         analyses.append(PublishedOrder())
         inputs["orders"] = orders
     card = run_analyses(
-        ensure_loaded(data), analyses, inputs=inputs, progress=shown_progress(progress), command=command
+        texts_of(data), analyses, inputs=inputs, progress=shown_progress(progress), command=command
     )
     for analysis in analyses:
         require_done(card[analysis.name])

@@ -17,6 +17,7 @@ import polars as pl
 from cuecard.data import load, parse_columns
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.data.reading.sources import read_as_is, without_preset
+from cuecard.error_words import in_form
 from cuecard.errors import CueCardError, InputError
 from cuecard.web.schemas import Json
 from cuecard.web.state import AppSettings, State, Upload
@@ -181,7 +182,7 @@ def preview(request: PreviewRequest) -> Json:
             limit=LIMIT,
         )
     except CueCardError as error:
-        return answer | {"problem": str(error)}
+        return answer | {"problem": in_form(str(error))}
     counts = dict(data.train.table["label"].cast(str).value_counts().iter_rows())
     return answer | {
         "recognised": dict(data.report.recognised),
@@ -197,7 +198,7 @@ def main() -> int:
     try:
         answer = preview(PreviewRequest(**json.load(sys.stdin)))
     except CueCardError as error:
-        answer = {"columns": [], "rows": [], "problem": str(error)}
+        answer = {"columns": [], "rows": [], "problem": in_form(str(error))}
     json.dump(answer, sys.stdout)
     return 0
 

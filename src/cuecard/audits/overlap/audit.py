@@ -14,6 +14,7 @@ from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Severi
 from cuecard.audits.overlap.corpus import NgramIndex, chunks, corpus_files
 from cuecard.audits.overlap.view import overlap_view
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.loading import WITHOUT_LABEL
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Bools
 from cuecard.wording import file_size, percent, plural
@@ -140,12 +141,14 @@ class Overlap:
 
 def _texts(data: Instances) -> tuple[list[str], pl.DataFrame]:
     """Return the different texts of a dataset, and which example has which of them in what role."""
-    base = data.table.select("example_id", "split", "label", "premise", "hypothesis").with_columns(
+    unlabelled = data.labels == (WITHOUT_LABEL,)
+    further = [c for c in data.table.columns if unlabelled and c.startswith("text_")]
+    base = data.table.select("example_id", "split", "label", "premise", "hypothesis", *further).with_columns(
         example=pl.Series(data.example_codes), split=pl.col("split").cast(pl.String)
     )
     grouped = data.grouped
     parts = []
-    for role in ("premise", "hypothesis"):
+    for role in ("premise", "hypothesis", *further):
         right = (
             (pl.col("label").cast(pl.String) == data.labels[0])
             if grouped and role == "hypothesis"

@@ -179,10 +179,13 @@ class Dataset(Rows):
         """What is read, as it was typed."""
         return [*super().inputs, *([self.test] if self.test else ())]
 
-    def load(self, seed: int, progress: Progress, *, dev: str | None = None) -> Instances:
-        """Return the instances that the options describe."""
+    def load(
+        self, seed: int, progress: Progress, *, dev: str | None = None, texts: bool = False
+    ) -> Instances:
+        """Return the instances that the options describe; with `texts`, rows without labels too."""
         with progress("Reading"):
-            data = self.spec(seed, dev=dev)()
+            spec = self.spec(seed, dev=dev)
+            data = spec.texts() if texts else spec()
         set_examples(data.n_examples)
         return data
 
@@ -244,7 +247,24 @@ def what_was_read(data: Instances) -> str:
     sizes = {name: data.split(name).n_examples for name in data.splits}
     counts = listed([f"{n:,} {SPLIT_NAMES.get(name, name)}" for name, n in sizes.items()])
     columns = ", ".join(f"{role} = {column}" for role, column in data.report.recognised.items())
-    return f"Read {counts} examples. Task: {data.task}{f'. Columns: {columns}' if columns else ''}."
+    line = f"Read {counts} examples. Task: {data.task}{f'. Columns: {columns}' if columns else ''}."
+    dropped = ", ".join(f"{reason} {n:,}" for reason, n in data.report.dropped.items())
+    return "\n".join([line + (f" Rows left out: {dropped}." if dropped else ""), first_example(data)])
+
+
+def first_example(data: Instances, width: int = 60) -> str:
+    """Return how the first example is read, in one line."""
+
+    def cut(text: str) -> str:
+        line = " ".join(text.split())
+        return repr(line if len(line) <= width else line[: width - 1] + "…")
+
+    rows = data.table.slice(0, int(data.first_rows[1]) if len(data) and data.grouped else 1)
+    premise = f"{cut(rows['premise'][0])} → " if rows["premise"][0] else ""
+    texts = ", ".join(
+        f"{cut(text)} ({label})" for text, label in rows.select("hypothesis", "label").head(4).iter_rows()
+    )
+    return f"The first example is read as: {premise}{texts}{', …' if rows.height > 4 else ''}"
 
 
 StopWordsOption = Annotated[

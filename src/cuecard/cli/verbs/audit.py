@@ -227,6 +227,8 @@ Examples:
 
 `cuecard overlap test.parquet --with corpus/ --out overlap`
 
+`cuecard overlap humaneval.jsonl --with corpus/`
+
 `cuecard overlap qa.jsonl --with part1.jsonl.gz --with part2.txt --shortest 4`
 
 `cuecard overlap test.parquet --orders logprobs.csv`
@@ -277,7 +279,7 @@ def overlap(
 
     output.check(out, [*dataset.inputs, *map(str, corpus or ()), *([str(orders)] if orders else ())])
     card = run_overlap(
-        lambda: dataset.load(0, output.progress),
+        lambda: dataset.load(0, output.progress, texts=True),
         corpus or (),
         orders=orders,
         progress=output.progress,
