@@ -91,6 +91,26 @@ def pair_graph_findings(
                 q_value=leak.p_value,
             )
         ]
+    if not _surely_above(leak, chance):
+        text = (
+            f"A test of the log score is significant, but neither interval excludes chance: from {text_of} frequencies "
+            f"and pairings alone, the accuracy is {accuracy}, where {level} is {percent(chance)}"
+            f"{'' if leak.auc is None else f', and the AUC is {_auc(leak)}'}."
+        )
+        title = "The pair graph may predict the label"
+        finding = Finding(
+            "pair_graph",
+            "info",
+            title,
+            text,
+            leak.accuracy,
+            leak.low,
+            leak.high,
+            chance,
+            leak.n,
+            key="leakage",
+        )
+        return [finding]
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
         f"From {text_of} frequencies and pairings alone, without reading a word, the accuracy is {accuracy}; "
@@ -136,6 +156,15 @@ def _copies(data: Instances, scored: npt.NDArray[np.bool_], n: int) -> str:
     return f" with {first:,} distinct first and {second:,} distinct second sentences"
 
 
+def _surely_above(leak: Score, chance: float) -> bool:
+    """Return whether the interval of the accuracy or of the AUC excludes chance."""
+    return leak.low > chance or (leak.auc_low is not None and leak.auc_low > 0.5)
+
+
+def _auc(leak: Score) -> str:
+    return f"{leak.auc:.3f} (95 % CI {leak.auc_low:.3f} to {leak.auc_high:.3f}; chance 0.5)"
+
+
 def _only_ranks(leak: Score, chance: float) -> bool:
     """Return whether the AUC shows a leak that the accuracy does not."""
     return leak.low <= chance and None not in (leak.auc, leak.auc_low, leak.auc_high)
@@ -145,10 +174,7 @@ def _ranking(leak: Score, chance: float) -> str:
     """Say how well the probabilities rank the label where accuracy does not show that they know it."""
     if not _only_ranks(leak, chance):
         return ""
-    return (
-        f" Accuracy alone does not show the leak; the AUC is {leak.auc:.3f} (95 % CI {leak.auc_low:.3f} to "
-        f"{leak.auc_high:.3f}; chance 0.5)."
-    )
+    return f" Accuracy alone does not show the leak; the AUC is {_auc(leak)}."
 
 
 def _origin(parts: Summary, leak: Score, chance: float) -> Finding:

@@ -198,13 +198,18 @@ def _scores(outcome: Outcome) -> list[Table]:
         "accuracy": Column("Accuracy", "fine_percent"),
         "low": Column("CI low", "percent"),
         "high": Column("CI high", "percent"),
-        "p_value": Column("p", "probability", "exact one-sided test against the majority baseline"),
+        "auc": Column("AUC", "decimal", "how well the probabilities rank the label; chance is 0.5"),
+        "auc_low": Column("AUC CI low", "decimal", brief=False),
+        "auc_high": Column("AUC CI high", "decimal", brief=False),
+        "p_value": Column(
+            "p, log score", "probability", "two-sided test of the probabilities, not of the accuracy"
+        ),
         "q_value": Column("q", "probability", "p-value adjusted for the seven sets of leakage features"),
         "n": Column("Examples", "count", brief=False),
     }
     caption = (
-        "Exact one-sided test against the majority baseline; q is the Benjamini–Hochberg value over the seven sets of "
-        "the three features; 95 % Wilson intervals."
+        "p is that of the log score: probabilities may know more about the label than the accuracy shows. Intervals "
+        "are of the accuracy and of the AUC; q is the Benjamini–Hochberg value over the seven sets of the features."
     )
     rows = outcome.tables["pair_graph"].with_columns(pl.col("features").replace(NAMES))
     return [Table("Accuracy of every set of features", "pair_graph", columns, data=rows, caption=caption)]

@@ -180,6 +180,8 @@ def accuracy_measures(summary: Row) -> list[Measure]:
         measures.append(ACCURACY.of(NAME, **interval(part, "accuracy"), n=part["n"], model=model))
         if "weakness_corrected" in part:
             weakness = interval(part, "weakness_corrected", "weakness_")
+            # The correction may go below zero, which no sum of sizes is.
+            weakness["value"] = max(weakness["value"], weakness["low"])
             measures.append(WEAKNESS.of(NAME, **weakness, chance=0.0, n=part["n"], model=model))
     return measures
 

@@ -380,7 +380,11 @@ def _finding(model: str, outcome: PermutationOutcome, alpha: float) -> Finding:
     result, level = outcome.result, np.log10(alpha)
     severity: Severity = "info"
     title = f"No evidence that {model} is more accurate if words have their usual label"
-    if outcome.decisive <= level and result.difference > 0:
+    if (
+        outcome.decisive <= level and result.difference > 0 >= result.low
+    ):  # a one-sided test, a two-sided interval
+        title = f"It is undecided whether {model} is more accurate if words have their usual label"
+    elif outcome.decisive <= level and result.difference > 0:
         severity = "high" if result.difference >= 0.10 else "medium" if result.difference >= 0.03 else "low"
         title = f"{model} is more accurate if words have their usual label"
     text = (
