@@ -9,8 +9,10 @@ from scipy.special import softmax
 
 from cuecard.audits.partial_input import PartialInput, audit, carried
 from cuecard.audits.partial_input.carried import LENGTH, words_of_columns
-from cuecard.data import Instances
+from cuecard.data import Instances, load
+from cuecard.models.linear import input_features
 from cuecard.models.linear.ngram_features import count_documents, frequent_columns, hash_rows
+from cuecard.models.linear.scorer import InputMatrix
 from cuecard.text import encode
 from small_sets import choice_instances, pair_instances
 
@@ -169,3 +171,47 @@ def test_an_ngram_counts_for_its_rarest_word():
     slots = frequent_columns(frequency, 5).slots
     words = tokens.vocabulary.gather(words_of_columns(tokens, slots, 2)).to_list()
     assert sorted(words) == ["is", "red", "red", "sleeping", "sleeping"]
+
+
+@pytest.mark.parametrize("task", ["pair", "choice"])
+def test_features_made_of_the_rows_asked_for_carry_the_same(task, monkeypatch):
+    cues = {"nobody": (0.3, 0.95), "maybe": (0.3, 0.1)}
+    data = planted(500, cues) if task == "pair" else planted_choices(120)
+    at_once, _ = explained(data)
+    monkeypatch.setattr(input_features, "MANY", 10)
+    in_chunks, seen = explained(data)
+    assert isinstance(seen["source"].matrix, InputMatrix)
+    assert in_chunks.table.equals(at_once.table)
+    assert in_chunks.as_json() == at_once.as_json()
+
+
+@pytest.mark.parametrize("n", [100, 3_000])
+def test_a_sample_of_many_examples_has_about_the_same_shares(n, monkeypatch):
+    data = planted(800, {"nobody": (0.3, 0.95)}, test=3_000)
+    whole, _ = explained(data)
+    monkeypatch.setattr(carried, "MOST_EXPLAINED", n)
+    sampled, _ = explained(data)
+    assert sampled.examples == n
+    assert sampled.low <= whole.share <= sampled.high
+    assert sampled.table["share"].sum() + sampled.base == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        ("copa/dev", "copa/test"), ("arct/train", "arct/test"), ("openbookqa/train", "openbookqa/test"),
+        ("llmbar/test", None), ("auto_j_pairwise/test", None), ("msrp/train", "msrp/test"),
+        ("anli/r1_dev", "anli/r1_test"), ("fever_symmetric/dev", "fever_symmetric/test"),
+    ],
+)  # fmt: skip
+def test_parts_add_up_on_public_datasets(train, test, real_data):
+    data = load(real_data(f"{train}.parquet"), test=test and real_data(f"{test}.parquet"))
+    result, seen = explained(data)
+    name = carried.explained_input(data.task)
+    [line] = [b for b in seen["card"].summary["baselines"] if b["name"] == name]
+    assert (result is None) == (line["information_low"] <= 0)
+    if result is not None:
+        assert result.bits == pytest.approx(line["information"], abs=1e-9)
+        assert result.table["share"].sum() + result.base == pytest.approx(1, abs=1e-9)
+        assert (result.table.filter("listed")["share_low"] > 0).all()
+        assert abs(result.base) < 0.25

@@ -98,7 +98,8 @@ def notable_cues(evidence: CueEvidence) -> pl.DataFrame:
     lost = pl.col("outcome").is_in([VANISHES, REVERSES])
     enough = pl.when(lost).then(adjusted_gain()).otherwise(distance) >= NOTABLE_GAIN
     away = pl.when(points).then(pl.col("coverage") * distance / (1 - pl.col("chance"))).otherwise(0.0)
-    frequent = ~lost & (away >= MEDIUM_GAIN)  # a smaller gain that many examples have gives as much away
+    # A smaller gain that many examples have gives as much away; what compares two texts may be the task.
+    frequent = ~lost & ~pl.col("family").is_in(evidence.relational) & (away >= MEDIUM_GAIN)
     return cues.with_columns(given_away=away, by_points=enough).filter(pl.col("is_cue") & (enough | frequent))
 
 
