@@ -14,7 +14,6 @@ from cuecard.data.layout.labels import Threshold, parse_threshold
 from cuecard.data.layout.preferences import (
     ranked_responses,
     with_gathered_negatives,
-    with_plain_prompts,
 )
 from cuecard.data.presets import Preset
 from cuecard.data.reading.files import OnError
@@ -76,7 +75,7 @@ class ReadOptions:
         """Return a table with the labels that a threshold makes, and scored responses as chosen and rejected."""
         if self.threshold is not None:
             return self.threshold.applied(raw)
-        raw = with_gathered_negatives(with_plain_prompts(raw))
+        raw = with_gathered_negatives(raw)
         return ranked_responses(raw) if self._may_rank else raw
 
     @property

@@ -67,11 +67,6 @@ def worse(i: int) -> str:
     return f"Nobody knows where a {noun(i)} is."
 
 
-def answers(*fields: str) -> Callable[[int], str]:
-    """Return what finds the right option of a row."""
-    return right
-
-
 @dataclass(frozen=True)
 class Layout:
     """A layout: its rows, what they are read as, and the options it needs.
@@ -89,6 +84,11 @@ class Layout:
     says: str = ""
     rows: int = 24
     k: int = 4
+
+    @property
+    def command(self) -> str:
+        """What to type for the options."""
+        return " ".join(f"--{name} '{value}'" for name, value in self.options.items())
 
     @property
     def table(self) -> list[Row]:

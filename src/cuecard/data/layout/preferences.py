@@ -178,8 +178,6 @@ _SCORES = (
 )
 _RESPONSES = ("response", "completion", "output", "generation", "messages")
 _PROMPTS = ("prompt", "instruction", "question", "query")
-#: The field of a prompt that is an object which holds its text, as WebGPT's questions have it.
-_PROMPT_TEXTS = ("full_text", "text", "content")
 _ROW, _TEXT, _SCORE = "_row", "_response", "_score"
 _MEAN_RATING = "mean rating"
 
@@ -193,21 +191,6 @@ class _Long:
     score: str
     #: Whether the lowest number is the best, as it is of ranks.
     lowest: bool = False
-
-
-def with_plain_prompts(raw: RawTable) -> RawTable:
-    """Return the table with the text of a prompt in place of an object that holds it beside other fields."""
-    names = by_normal_name(raw.frame.columns)
-    for prompt in _PROMPTS:
-        column = names.get(prompt)
-        dtype = raw.frame.schema[column] if column is not None else None
-        if column is None or not isinstance(dtype, pl.Struct) or not response_series(names):
-            continue
-        fields = by_normal_name(f.name for f in dtype.fields if f.dtype == pl.String)
-        text = next((fields[t] for t in _PROMPT_TEXTS if t in fields), None)
-        if text is not None:
-            raw = replace(raw, frame=raw.frame.with_columns(pl.col(column).struct.field(text).alias(column)))
-    return raw
 
 
 def with_gathered_negatives(raw: RawTable) -> RawTable:
