@@ -12,10 +12,20 @@ from typing import Literal, get_args
 from cuecard.data.instances import Task
 
 Role = Literal[
-    (
-        *("premise", "hypothesis", "label", "context", "question", "choices", "answer", "prompt"),
-        *("chosen", "rejected", "responses", "winner", "text", "id"),
-    )
+    "premise",
+    "hypothesis",
+    "label",
+    "context",
+    "question",
+    "choices",
+    "answer",
+    "prompt",
+    "chosen",
+    "rejected",
+    "responses",
+    "winner",
+    "text",
+    "id",
 ]
 ROLES: tuple[Role, ...] = get_args(Role)
 
