@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.special import log_ndtr
+from scipy.stats import hypergeom
 
 from cuecard.analysis import Finding, Summary, severity_of
 from cuecard.audits.cues.statistics import LN10, NullTest, Sums, independent, within_examples
@@ -28,6 +29,8 @@ from cuecard.wording import listed, percent
 FEWEST_ROWS = 5
 #: Rows of the table, and words named in findings.
 MOST_ROWS, MOST_FINDINGS = 500, 3
+#: Standard errors from which the rest of the rows is taken to have some of what a slice has.
+SHOWN = 1.0
 #: A share must surely differ from chance by this, as that of a cue must.
 NOTABLE_GAIN = 0.10
 
@@ -87,10 +90,11 @@ def _keys(tokens: Tokens, slices: Ints, word: Ints, n_words: int, rows: slice) -
 def words_by_slice(data: Encoded, columns: Sequence[pl.Series], *, fewest: int) -> pl.DataFrame:
     """Return the words that predict a label in a slice and differ from the rest, the most significant first.
 
-    `data` are training instances, and `columns` the slices of their examples. The p-value is the largest of three: of
-    the exact test of the cue audit within the slice, where copies count once, and of the label's share in the slice
-    against that in all other rows with the word, as it is and above chance. So a word that does the same everywhere,
-    and a slice that has other labels, are none. The false discovery rate is held over all words, slices and labels.
+    `data` are training instances, and `columns` the slices of their examples. The p-value is that of the exact test of
+    the cue audit within the slice, where copies count once; the label's share must differ from that in all other rows
+    with the word (p ≤ .05), as it is and above chance. Where these other rows may show the same, the p-value of the
+    difference counts if it is larger. So a word that does the same everywhere, and a slice that has other labels, are
+    none. The false discovery rate is held over all words, slices and labels.
     """
     parts = [part for column in columns for part in _of_column(data, column, fewest)]
     if not parts:
@@ -163,22 +167,40 @@ def _whole(k: Sums, n: Sums, worth: Floats) -> tuple[Floats, Floats]:
 def _independent(
     data: Encoded, family: _Cells, counts: CueCounts, features: pl.DataFrame, slices: Ints, train: Ints
 ) -> NullTest:
-    """Return the test of the cue audit, with the label shares of each slice, by rows and by distinct texts."""
+    """Return the test of the cue audit, with the label shares of each slice, by rows and by distinct texts.
+
+    Where no text repeats, a slice's rows are counted as they are: a word in half of them is tested by Fisher's exact
+    test, which is stronger than the binomial one.
+    """
     labels, n = data.instances.label_codes.astype(np.int64), len(counts.labels)
     of_slice = family.slices[features["feature"].cast(pl.Int64).to_numpy()]
 
-    def shares(weights: Floats | None) -> Floats:
-        mass = np.bincount(slices * n + labels, weights, (int(slices.max()) + 1) * n).reshape(-1, n)
-        by_slice = divided(mass, mass.sum(axis=1, keepdims=True))
-        of_features: Floats = by_slice[of_slice]
+    def by_slice(weights: Floats | None) -> Floats:
+        return np.bincount(slices * n + labels, weights, (int(slices.max()) + 1) * n).reshape(-1, n)
+
+    def shares(mass: Floats) -> Floats:
+        of_features: Floats = divided(mass, mass.sum(axis=1, keepdims=True))[of_slice]
         return of_features
 
     texts = []
     for units in train_units(family, data).values():
         own = np.unique(units * (int(slices.max()) + 1) + slices, return_inverse=True)[1]
-        texts.append(shares(1 / np.bincount(own)[own]))
+        texts.append(shares(by_slice(1 / np.bincount(own)[own])))
     counts = replace(counts, text_priors=np.stack(texts) if texts else None)
-    return independent(counts, features, train, shares(None), known_prior=False)
+    rows = by_slice(None)
+    null = independent(counts, features, train, shares(rows), known_prior=False)
+    return null if texts else replace(null, log_p=_fisher(null.log_p, train, rows[of_slice]))
+
+
+def _fisher(log_p: Floats, train: Ints, rows: Floats) -> Floats:
+    """Return the log p-values of Fisher's exact test in place of those that may be significant."""
+    at = np.nonzero(log_p < np.log(0.1))
+    k, n = train[at], train.sum(axis=1)[at[0]]
+    of_label, total = rows[at], rows.sum(axis=1)[at[0]]
+    tail = np.minimum(hypergeom.sf(k - 1, total, of_label, n), hypergeom.cdf(k, total, of_label, n))
+    exact = log_p.copy()
+    exact[at] = np.where(tail > 0, np.minimum(np.log(2 * np.maximum(tail, 1e-300)), 0.0), log_p[at])
+    return exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +229,10 @@ def _rest(null: NullTest, label: int, word: Ints) -> _Rest:
     raw, above = own - share, own - null.chance[:, label] - (share - chance)
     z = np.nan_to_num(np.minimum(np.abs(raw), np.abs(above)) / error)
     log_p = np.where(raw * above > 0, np.minimum(np.log(2.0) + log_ndtr(-z), 0.0), 0.0)
+    # Where the rest shows nothing of it, the test within the slice carries the claim.
+    spread = np.sqrt(np.maximum(chance * (1 - chance), 1e-9) / np.maximum(rest_worth, 0.5))
+    shown = np.nan_to_num((share - chance) / spread) * np.sign(above) > SHOWN
+    log_p = np.where(shown | (log_p > np.log(0.05)), np.where(shown, log_p, 0.0), -np.inf)
     return _Rest(rest_n, share, chance, log_p)
 
 
