@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -71,6 +72,7 @@ def redundancy_table(
     what it adds to all of them.
     """
     names = cues.select(pl.concat_str("family", "feature", separator=":")).to_series()
+    listed = names.to_list()
     (sizes, products), weighed = _overlaps(rows, len(codes), weights)
     groups = grouped(*weighed, SAME)
     cue, given, contained = _travelling(*weighed)
@@ -81,7 +83,9 @@ def redundancy_table(
         {
             "row": cue,
             "given": names.gather(given),
-            "given_all": pl.Series([" + ".join(names.gather(each)) for each in stronger], dtype=pl.String),
+            "given_all": pl.Series(
+                [" + ".join(listed[i] for i in each) for each in stronger], dtype=pl.String
+            ),
             "contained": contained,
             "share_with": strength.share_with,
             "base_with": strength.base_with,
@@ -138,10 +142,13 @@ def _strengths(
             mass = np.ones(len(own))
         else:
             mass = shares_of_units(sizes[units[where]], n)
-        of_pairs = of_pairs + pair_cells(some, own, cue, given, label, None if weights is None else mass)
-        of_groups = of_groups + group_cells(
-            some, own, cue, stronger, label, mass, weighted=weights is not None
+        weighted = weights is not None
+        pairs_and_groups: tuple[Callable[[], Array], ...] = (
+            partial(pair_cells, some, own, cue, given, label, mass if weighted else None),
+            partial(group_cells, some, own, cue, stronger, label, mass, weighted=weighted),
         )
+        cells = on_threads(lambda i, find=pairs_and_groups: find[i](), 2)  # type: ignore[misc]
+        of_pairs, of_groups = of_pairs + cells[0], of_groups + cells[1]
     return strength_of_cells(of_pairs), strength_in_strata(of_groups, weighted=weights is not None)
 
 

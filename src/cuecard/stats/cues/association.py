@@ -22,7 +22,7 @@ from cuecard.stats.arrays import (
     whole_counts,
 )
 from cuecard.stats.clusters.divergence import as_distributions, jensen_shannon
-from cuecard.stats.cues.redundancy import effective_cells, mantel_haenszel, remainder
+from cuecard.stats.cues.redundancy import MASKED, effective_cells, mantel_haenszel, remainder
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
 
@@ -229,8 +229,7 @@ def _label_counts(name: str, counts: npt.ArrayLike) -> Floats:
 
 #: More stronger cues than these would leave strata of a few instances each.
 MOST_GIVEN = 5
-#: Bytes of tables that say which rows have which companion, and sums over sets of companions, held at a time.
-_MASKED = 1 << 27
+#: Sums over sets of companions that are held at a time.
 _SUMS = 1 << 22
 
 
@@ -319,7 +318,7 @@ def group_cells(
     cells = np.zeros((6 if weighted else 4, len(cue), 2**MOST_GIVEN))
     rows = sparse.csr_matrix(presence)
     n_companions = len(np.unique(np.concatenate(groups))) if groups else 0
-    size = max(1, 8 * _MASKED // max(1, n_companions))
+    size = max(1, MASKED // max(1, n_companions))
     masses = [mass, mass**2] if weighted else [mass]
     batch = max(1, _SUMS // (n_labels * 2**MOST_GIVEN))
     for start in range(0, len(codes), size):

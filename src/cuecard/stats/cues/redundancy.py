@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Array, Floats, Ints, divided
+from cuecard.stats import _native
+from cuecard.stats.arrays import Array, Floats, Ints, chunks, divided
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 
-#: Counts of instances, or sums of their weights.
+#: Bits of tables that say which rows have which stronger cue, held at a time.
+MASKED = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,53 +141,34 @@ def pair_cells(
 
     One column for every pair; the arguments are those of `conditional_strength`.
     """
-    columns = sparse.csc_matrix(rows)
-    count = _Counts(columns, codes, np.ones(len(codes), dtype=np.int64) if mass is None else mass)
-    n_cells = 8 if mass is None else 12
-    cells = np.zeros((n_cells, len(cue)), dtype=count.mass.dtype)
-    present = np.zeros(len(codes), dtype=bool)
-    for other in np.unique(given).tolist():
-        present[_column(columns, other)] = True
-        for i in np.flatnonzero(given == other).tolist():
-            of_cue = _column(columns, int(cue[i]))
-            both = of_cue[present[of_cue]]
-            n_both, k_both = count.of_rows(both, int(label[i]))
-            n_given, k_given = count.of_column(other, int(label[i]))
-            n_cue, k_cue = count.of_column(int(cue[i]), int(label[i]))
-            cells[:6, i] = k_both, n_both, k_given, n_given, k_cue, n_cue
-            if mass is not None:
-                squares = (np.square(mass[some]).sum() for some in (both, of_cue, _column(columns, other)))
-                cells[8:11, i] = list(squares)
-        present[_column(columns, other)] = False
-    totals = np.bincount(codes, None if mass is None else mass, minlength=int(label.max(initial=0)) + 1)
-    cells[6], cells[7] = totals[label], count.mass.sum()
-    if mass is not None:
-        cells[11] = np.square(mass).sum()
-    return cells
-
-
-class _Counts:
-    """How much instances count, all of some and those with a label; what columns count is looked up once."""
-
-    def __init__(self, columns: sparse.csc_matrix, codes: Ints, mass: Array) -> None:
-        self._columns, self._codes, self.mass = columns, codes, mass
-        self._of_columns: dict[tuple[int, int], tuple[Any, Any]] = {}
-
-    def of_rows(self, rows: Ints, label: int) -> tuple[Any, Any]:
-        """Return what rows count, and what those with a label do."""
-        mass = self.mass[rows]
-        return mass.sum(), mass[self._codes[rows] == label].sum()
-
-    def of_column(self, column: int, label: int) -> tuple[Any, Any]:
-        """Return what the rows with a column count, and what those with a label do."""
-        if (column, label) not in self._of_columns:
-            self._of_columns[column, label] = self.of_rows(_column(self._columns, column), label)
-        return self._of_columns[column, label]
-
-
-def _column(columns: sparse.csc_matrix, column: int) -> Ints:
-    """Return the rows that have a column."""
-    return np.asarray(columns.indices[columns.indptr[column] : columns.indptr[column + 1]])
+    stronger, place = np.unique(given, return_inverse=True)
+    n_labels = int(max(codes.max(initial=0), label.max(initial=0))) + 1
+    masses = [np.ones(len(codes)) if mass is None else mass, *([] if mass is None else [np.square(mass)])]
+    cells = np.zeros((8 if mass is None else 12, len(cue)))
+    # A set of companions is a stronger cue here, beside the empty set.
+    sets = np.arange(-1, len(stronger)), np.minimum(np.arange(len(stronger) + 1), 1)
+    by_row = sparse.csr_matrix(rows)
+    for some in chunks(len(codes), max(1, MASKED // max(1, len(stronger)))):
+        columns = by_row[some].tocsc()
+        indptr, indices = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+        parts = [
+            _native.strata_sums(
+                indptr, indices, stronger, *sets, cue, place.reshape(-1, 1), codes[some], label, each[some], n_labels
+            )
+            for each in masses
+        ]  # fmt: skip
+        sums, labelled, whole = parts[0]
+        of_given, of_all = sums[1 + place], sums[:1]
+        cells[:8] += (
+            labelled[:, 1], whole[:, 1], of_given[np.arange(len(cue)), label], of_given.sum(axis=1),
+            labelled.sum(axis=1), whole.sum(axis=1), of_all[0, label], np.broadcast_to(of_all.sum(), len(cue)),
+        )  # fmt: skip
+        for squares, _, with_cue in parts[1:]:
+            cells[8:] += (
+                with_cue[:, 1], with_cue.sum(axis=1), squares[1 + place].sum(axis=1),
+                np.broadcast_to(squares[0].sum(), len(cue)),
+            )  # fmt: skip
+    return cells if mass is not None else cells.astype(np.int64)
 
 
 def strength_of_cells(cells: Array) -> ConditionalStrength:

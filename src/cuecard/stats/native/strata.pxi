@@ -7,10 +7,10 @@ def strata_sums(
     const int64_t[::1] companions,
     const int64_t[::1] last,
     const int64_t[::1] depth,
-    const int64_t[::1] columns,
+    const int64_t[:] columns,
     const int64_t[:, ::1] given,
-    const int64_t[::1] codes,
-    const int64_t[::1] labels,
+    const int64_t[:] codes,
+    const int64_t[:] labels,
     const double[::1] mass,
     int64_t n_labels,
 ):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cuecard.stats import _native
 from cuecard.stats.arrays import Codes, Floats, Ints
-from cuecard.stats.units.codes import dense_codes, exact_sum, rows_of_copies
+from cuecard.stats.units.codes import dense_codes, exact_sum, rising_order, rows_of_copies
 
 #: Units are told apart by size up to 2^15 rows with a feature; larger ones count as that large.
 SIZE_BINS = 16
@@ -86,7 +86,7 @@ def unit_counts(
 def _ordered(codes: Codes, rows: Ints) -> tuple[Ints, Ints]:
     """Return some rows by rising code, and where the rows of each code begin and end."""
     own = codes[rows]
-    order = np.argsort(own, kind="stable")
+    order = rising_order(own)
     ordered = own[order]
     new = np.ones(len(order) + 1, dtype=np.bool_)
     new[1:-1] = ordered[1:] != ordered[:-1]
