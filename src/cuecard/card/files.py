@@ -47,7 +47,7 @@ def save_card(card: Card, folder: str | Path) -> Path:
 def staged_card(
     card: Card,
     folder: Path,
-    report: str | None = None,
+    report: str | Callable[[], str] | None = None,
     *,
     subfolder: str = ".",
     beside: Mapping[str, Write] | None = None,
@@ -61,7 +61,7 @@ def staged_card(
     Args:
         card: the card.
         folder: what is exchanged as a whole.
-        report: the page beside the card.
+        report: the page beside the card, or a function that returns it, called once the tables are written.
         subfolder: where in the folder the card belongs.
         beside: further files of the folder.
         stale: files that an earlier run wrote beside its card there, which go with that card.
@@ -83,7 +83,7 @@ def staged_card(
     files: dict[str, Write] = {_table_file(name): table.write_parquet for name, table in card.tables.items()}
     if report is not None:
         files[REPORT_FILE] = lambda file: file.write_text(
-            report, encoding="utf-8", errors="replace", newline="\n"
+            report if isinstance(report, str) else report(), encoding="utf-8", errors="replace", newline="\n"
         )
     writers = {name: hashed(name, write) for name, write in files.items()} | {CARD_FILE: write_document}
     writers = {_posix(subfolder, name): write for name, write in writers.items()} | dict(beside or {})

@@ -86,9 +86,11 @@ def staged_with_report(card: Card, folder: Path, last: Staged | None = None) -> 
 
     `last` is a file elsewhere that takes its place with them.
     """
+    from cuecard.data.parallel import started
     from cuecard.report import render_html
 
-    return staged_card(card, folder, render_html(card), last=last)
+    # The tables are compressed beside the drawing.
+    return staged_card(card, folder, started(lambda: render_html(card)), last=last)
 
 
 def import_report_early() -> None:
