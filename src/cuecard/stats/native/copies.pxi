@@ -338,9 +338,9 @@ def rising_order(const uint64_t[::1] keys):
     while (<int64_t> 1 << first_bits) < n and first_bits < 24:
         first_bits += 1
     shift = 64 - first_bits
-    cdef int64_t[::1] ends = np.zeros((1 << first_bits) + 1, dtype=np.int64)
+    cdef uint32_t[::1] ends = np.zeros((1 << first_bits) + 1, dtype=np.uint32)
     cdef int64_t[::1] order = np.empty(n, dtype=np.int64)
-    cdef int64_t[::1] used
+    cdef uint32_t[::1] used
     cdef uint64_t part
     with nogil:
         for i in range(n):
@@ -428,7 +428,7 @@ def join_alike(
                 prefetch(&bounds[ahead])
             if bounds[text] == bounds[text + 1]:
                 continue  # ruled out already
-            for turn in range(2):
+            for turn in range(1 if place - 1 == start else 2):
                 other = order[start] if turn == 0 else order[place - 1]
                 if bounds[other] == bounds[other + 1]:
                     continue
@@ -466,7 +466,8 @@ def mark_alike(
             text = order[place]
             if place + KEYS_AHEAD < order.shape[0] and order[place + KEYS_AHEAD] >= 0:
                 prefetch(&bits[order[place + KEYS_AHEAD], 0])
-            for turn in range(2):
+                prefetch(&sizes[order[place + KEYS_AHEAD]])
+            for turn in range(1 if place - 1 == start else 2):
                 other = order[start] if turn == 0 else order[place - 1]
                 if text < 0 or other < 0:
                     continue
