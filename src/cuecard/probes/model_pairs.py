@@ -12,6 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Skip, interval
 from cuecard.data import Instances
+from cuecard.features.cue_names import spoken_cue
 from cuecard.models import TextModel
 from cuecard.models.saliency import (
     RelevanceAgreement,
@@ -27,18 +28,27 @@ from cuecard.probes.examples import (
     effect_on_mean,
     effects_of,
     nullable,
+    q_of,
     share_interval,
     shared_texts,
     tested_columns,
+    versus,
     widened_within,
 )
 from cuecard.probes.model_views import agreement_view, paired_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.registry import unknown_name
 from cuecard.stats import format_p
+from cuecard.stats.arrays import Floats
 from cuecard.stats.models.agreement import agreement
-from cuecard.stats.models.paired import deflated_log10_p, paired_by_cue, paired_comparison
-from cuecard.wording import percent, plural, points
+from cuecard.stats.models.paired import (
+    deflated_log10_p,
+    paired_by_cue,
+    paired_comparison,
+    reliance_change,
+    two_sided_design_effects,
+)
+from cuecard.wording import listed, percent, plural, points
 
 AGREEMENT, PAIRED = "agreement", "paired_comparison"
 SAME = MeasureKind("nba.{model}.{other}", "same answer of {model} and {other} (NBA)", "share")
@@ -160,9 +170,16 @@ def paired_measures(summary: Row) -> list[Measure]:
     return measures
 
 
+#: What the second of two models does with a cue that the first also met.
+LESS, NO_CHANGE, MORE = "less", "no change", "more"
+
+
 @dataclass(frozen=True)
 class PairedComparison(Probe):
     """Exact McNemar test and bootstrap interval of the accuracy difference of every two models.
+
+    And per cue whether the second model relies on it less or more than the first, such as a model that was trained with
+    weights beside one without: accuracy with the usual label minus accuracy with another, compared pair by pair.
 
     Args:
         draws: resamples behind the intervals.
@@ -209,6 +226,7 @@ class PairedComparison(Probe):
         summary = {"pairs": rows}
         frames = {PAIRED: pl.DataFrame(rows), "paired_by_cue": pl.concat(tables)}
         findings = [_paired_finding(row) for row in rows]
+        findings += [found for table in tables if (found := _reliance_finding(table)) is not None]
         return Result(summary, frames, findings, measures=paired_measures(summary))
 
     def _by_cue(self, a: Predictions, b: Predictions, cues: CueSet) -> pl.DataFrame:
@@ -216,6 +234,17 @@ class PairedComparison(Probe):
         comparison = paired_by_cue(right_a, right_b, having, draws=self.draws, seed=self.seed)
         effects = effects_of(right_a.astype(np.int64) - right_b, having, cues.shared)
         low, high = widened_within(comparison.difference, comparison.low, comparison.high, effects)
+        sets, d = cues.members, right_b.astype(np.int64) - right_a
+        contrasts = versus(sets.usual, sets.unusual)
+        relied = reliance_change(
+            right_a,
+            right_b,
+            sets.usual,
+            sets.unusual,
+            strata=None if cues.examples.instances.grouped else cues.examples.gold,
+            effects=two_sided_design_effects(d, contrasts, cues.shared),
+        )
+        q_of_change = q_of(relied.log10_p)
         return cues.names.select(
             pl.lit(a.model).alias("model_a"), pl.lit(b.model).alias("model_b"), pl.all()
         ).with_columns(
@@ -226,7 +255,20 @@ class PairedComparison(Probe):
             low=nullable(low),
             high=nullable(high),
             **tested_columns(deflated_log10_p(comparison.log10_p, effects), self.alpha),
+            reliance_change=nullable(relied.change),
+            reliance_change_low=nullable(relied.low),
+            reliance_change_high=nullable(relied.high),
+            reliance_change_q=nullable(q_of_change),
+            relies=_verdicts(relied.change, q_of_change, self.alpha),
         )
+
+
+def _verdicts(change: Floats, q: Floats, alpha: float) -> pl.Series:
+    """Return whether the second model relies on each cue less or more than the first; null where it is not tested."""
+    said = np.where(q > alpha, NO_CHANGE, np.where(change < 0, LESS, MORE))
+    return pl.Series(["" if np.isnan(one) else str(word) for one, word in zip(q, said, strict=True)]).replace(
+        "", None
+    )
 
 
 def _paired_finding(row: Row) -> Finding:
@@ -241,6 +283,41 @@ def _paired_finding(row: Row) -> Finding:
     )
     ends = interval(row, "difference") | {"chance": 0.0, "n": row["n"]}
     return Finding(PAIRED, "info", title, text, **ends, unit="points", key=f"{a}/{b}")
+
+
+def _reliance_finding(table: pl.DataFrame) -> Finding | None:
+    """Return on how many cues the second model relies less or more than the first; None where no cue can tell."""
+    tested = table.drop_nulls("relies")
+    if tested.is_empty():
+        return None
+    a, b = tested.row(0, named=True)["model_a"], tested.row(0, named=True)["model_b"]
+    counts = {word: tested.filter(relies=word) for word in (LESS, MORE)}
+    same = tested.height - sum(rows.height for rows in counts.values())
+    said = [
+        f"{word} on {rows.height:,} ({listed([_named_cue(row) for row in rows.head(NAMED).iter_rows(named=True)])})"
+        if rows.height
+        else f"{word} on none"
+        for word, rows in counts.items()
+    ]
+    text = (
+        f"Of {plural(tested.height, 'cue')} with enough test examples, {b} relies {' and '.join(said)} than {a}; the "
+        f"other {same:,} show no change beyond noise. Reliance is the accuracy where a cue has its usual label minus "
+        "that where it has another."
+    )
+    if not any(rows.height for rows in counts.values()):
+        title = f"No change beyond noise in how much {b} and {a} rely on cues"
+    else:
+        less, more = counts[LESS].height, counts[MORE].height
+        title = f"{b} relies on {plural(max(less, more), 'cue')} {LESS if less >= more else MORE} than {a}"
+    return Finding(PAIRED, "info", title, text, n=tested["n"].max(), key=f"{a}/{b}/reliance")
+
+
+#: Cues that a sentence names.
+NAMED = 3
+
+
+def _named_cue(row: Row) -> str:
+    return f"{spoken_cue(row['family'], row['feature'])}: {points(row['reliance_change'])} points"
 
 
 @dataclass(frozen=True, eq=False)

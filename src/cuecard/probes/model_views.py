@@ -63,6 +63,13 @@ def paired_view(outcome: Outcome) -> View:
         "difference": Column("A−B", "points", "difference in accuracy, in points"),
         **interval_columns(kind="points", brief=True),
         "q_value": Column("q", "probability", _ADJUSTED),
+        "relies": Column(
+            "B relies on it", hint="whether B relies on the cue less or more than A, as far as it is shown"
+        ),
+        "reliance_change": Column(
+            "Change", "points", "accuracy with its usual label minus with another: that of B minus that of A"
+        ),
+        **interval_columns("reliance_change_", kind="points", of="the change"),
         "only_a": Column("Only A", "count", "test examples that only A answers correctly"),
         "only_b": Column("Only B", "count", "test examples that only B answers correctly"),
         "n": Column("With cue", "count", "test examples with the cue"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from cuecard.stats.models.paired import mcnemar_log_p, paired_by_cue, paired_comparison
+from cuecard.stats.models.paired import mcnemar_log_p, paired_by_cue, paired_comparison, reliance_change
 
 
 def test_exact_p_equals_the_binomial_test() -> None:
@@ -82,3 +82,40 @@ def test_bad_input_is_one_clear_sentence() -> None:
         paired_by_cue([1, 0], [1, 0], np.ones((3, 1)))
     with pytest.raises(ValueError, match="confidence"):
         paired_comparison([1, 0], [1, 1], confidence=1.0)
+
+
+def reliance_world(seed, n=800, cues=12, less=0.0):
+    """Correctness of two models on examples with cues; model A relies on all of them, B on the first one less."""
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(0, 2, n)
+    has = rng.random((n, cues)) < 0.25
+    usual = has & (gold == 1)[:, None]
+    lean = 0.15 * (usual.sum(axis=1) - (has & ~usual).sum(axis=1))
+    a = rng.random(n) < np.clip(0.7 + lean, 0.05, 0.95)
+    shift = less * (usual[:, 0].astype(float) - (has & ~usual)[:, 0])
+    # B answers most examples as A does, and is better at one label throughout.
+    b = np.where(rng.random(n) < 0.7, a, rng.random(n) < np.clip(0.7 + lean, 0.05, 0.95))
+    b = np.where(rng.random(n) < np.abs(shift), shift < 0, b) | ((gold == 0) & (rng.random(n) < 0.1))
+    return a, b, usual, has & ~usual, gold
+
+
+def test_a_change_of_reliance_keeps_its_level_and_is_found():
+    wrong = tested = found = 0
+    for seed in range(60):
+        a, b, usual, unusual, gold = reliance_world(seed)
+        p = 10 ** reliance_change(a, b, usual, unusual, strata=gold).log10_p
+        wrong, tested = wrong + int((p <= 0.05).sum()), tested + len(p)
+        a, b, usual, unusual, gold = reliance_world(seed, less=0.5)
+        changed = reliance_change(a, b, usual, unusual, strata=gold)
+        found += changed.log10_p[0] <= np.log10(0.05) and changed.high[0] < 0
+    assert wrong / tested <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / tested)
+    assert found >= 55
+
+
+def test_a_cue_with_few_examples_of_either_kind_has_no_verdict():
+    usual, unusual = np.zeros((40, 2)), np.zeros((40, 2))
+    usual[:10], unusual[10:20, 0], unusual[10:14, 1] = 1, 1, 1
+    changed = reliance_change(np.ones(40), np.ones(40), usual, unusual)
+    assert changed.change[0] == 0
+    assert changed.low[0] < 0 < changed.high[0]
+    assert np.isnan(changed.log10_p[1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.special import chdtrc, chdtri, gammaln, log_ndtr, ndtri_exp, stdtrit
+from scipy.special import chdtrc, chdtri, gammaln, log_ndtr, ndtri_exp, stdtr, stdtrit
 
 from cuecard.stats.arrays import Floats, Ints, Matrix
 from cuecard.stats.models.weakness import checked_members, checked_truths
@@ -16,12 +16,14 @@ from cuecard.stats.models.weakness import checked_members, checked_truths
 __all__ = [
     "PairedByCue",
     "PairedResult",
+    "RelianceChange",
     "deflated_log10_p",
     "deflated_tail",
     "design_effects",
     "intraclass_correlation",
     "paired_by_cue",
     "paired_comparison",
+    "reliance_change",
     "two_sided_design_effects",
     "widened",
 ]
@@ -246,6 +248,73 @@ def paired_by_cue(
         difference = (only_a - only_b) / n
     log_p = [mcnemar_log_p(int(x), int(y)) for x, y in zip(only_a, only_b, strict=True)]
     return PairedByCue(n, only_a, only_b, difference, low, high, np.array(log_p) / _LN10)
+
+
+#: Examples that a cue needs with its usual label, and with another.
+FEWEST_TO_COMPARE = 5
+
+
+@dataclass(frozen=True)
+class RelianceChange:
+    """By how much model B relies on each cue more than model A (less if below zero); arrays follow the cues.
+
+    Reliance is the accuracy where a cue has its usual label minus that where it has another. Nan where a cue has too
+    few examples of either kind.
+    """
+
+    change: Floats
+    low: Floats
+    high: Floats
+    log10_p: Floats
+
+
+def reliance_change(
+    correct_a: npt.ArrayLike,
+    correct_b: npt.ArrayLike,
+    usual: Matrix,
+    unusual: Matrix,
+    *,
+    strata: npt.ArrayLike | None = None,
+    effects: npt.ArrayLike = 1.0,
+) -> RelianceChange:
+    """Compare how much two models rely on cues, on the same examples: Welch's test of paired differences.
+
+    Args:
+        correct_a: whether model A is right, per example.
+        correct_b: the same of model B.
+        usual: examples × cues, which have the cue with its usual label.
+        unusual: the same with another label.
+        strata: right answers; what changes for all examples of an answer is not a change of reliance on a cue.
+        effects: design effects of examples that share texts, per cue.
+
+    >>> usual = np.repeat([[1], [0]], 50, axis=0)
+    >>> a, b = np.ones(100), np.repeat([0, 1], 50)  # B is wrong where the cue has its usual label
+    >>> float(reliance_change(a, b, usual, 1 - usual).change[0])
+    -1.0
+    """
+    a, b = _checked(correct_a, correct_b)
+    gained = b.astype(np.float64) - a
+    if strata is not None:
+        codes = np.unique(np.asarray(strata), return_inverse=True)[1].ravel()
+        gained -= (np.bincount(codes, weights=gained) / np.bincount(codes))[codes]
+    means, variances, sizes = [], [], []
+    for members in (usual, unusual):
+        member = checked_members(members, len(a), "usual or unusual")
+        n = np.asarray(member.sum(axis=0), dtype=np.float64).ravel()
+        mean = np.asarray(gained @ member).ravel() / np.maximum(n, 1)
+        spread = (np.asarray(gained**2 @ member).ravel() - n * mean**2) / np.maximum(n - 1, 1)
+        # No difference in a few examples does not show that there is none.
+        means.append(mean)
+        variances.append(np.maximum(spread, 1 / np.maximum(n, 1)) / np.maximum(n, 1) * np.asarray(effects))
+        sizes.append(n)
+    change, variance = means[0] - means[1], variances[0] + variances[1]
+    freedom = variance**2 / sum(v**2 / np.maximum(n - 1, 1) for v, n in zip(variances, sizes, strict=True))
+    error, enough = np.sqrt(variance), np.minimum(*sizes) >= FEWEST_TO_COMPARE
+    margin = stdtrit(freedom, 0.975) * error
+    p_value = 2 * stdtr(freedom, -np.abs(change) / error)
+    low, high = np.clip(change - margin, -2.0, 2.0), np.clip(change + margin, -2.0, 2.0)
+    log10_p = np.log10(np.maximum(p_value, 1e-300))
+    return RelianceChange(*(np.where(enough, values, np.nan) for values in (change, low, high, log10_p)))
 
 
 def mcnemar_log_p(only_a: int, only_b: int) -> float:
