@@ -29,7 +29,7 @@ def draw_point_map(chart: PointMap) -> alt.LayerChart:
     """Return texts in two dimensions; clusters above the threshold are large (PECO, Figure 1)."""
     layers = map_layers(chart)
     layers[0] = layers[0].add_params(threshold_slider([chart.clusters]))
-    return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=CANVAS)
+    return alt.layer(*layers, width="container", height=_MAP_HEIGHT, usermeta=CANVAS)
 
 
 def maps_side_by_side(charts: Sequence[PointMap]) -> alt.ConcatChart:

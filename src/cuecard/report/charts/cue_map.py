@@ -81,7 +81,7 @@ def draw_cue_map(chart: CueMap) -> alt.LayerChart:
     # The legend of a layered chart listens only to the selections of the first layer that has it.
     first, *rest = *_curves(chart, x, look), loud
     layers = [first.add_params(chosen), quiet, *rest, *_written(cues, x, y)]
-    return alt.layer(*layers).properties(width="container", height=_SIZE[1])
+    return alt.layer(*layers, width="container", height=_SIZE[1])
 
 
 def _ends(cues: pl.DataFrame) -> tuple[float, float]:

@@ -97,7 +97,7 @@ def draw_bars(chart: Bars) -> alt.LayerChart:
         layers += written(named.encode(x=alt.XDatum(1.0)), chart.text)
     elif chart.text:
         layers += written(base.encode(x=along(alt.X, axis, chart.behind or axis.column)), chart.text)
-    return alt.layer(*layers).properties(width="container", height=alt.Step(20 if thick == {} else 27))
+    return alt.layer(*layers, width="container", height=alt.Step(20 if thick == {} else 27))
 
 
 def draw_histogram(chart: Histogram) -> alt.LayerChart:
@@ -120,7 +120,7 @@ def draw_histogram(chart: Histogram) -> alt.LayerChart:
         layers.insert(0, bars)
     if chart.line is not None:
         layers.append(dashed(alt.X, low, chart.line))
-    return alt.layer(*layers).properties(width="container", height=230)
+    return alt.layer(*layers, width="container", height=230)
 
 
 def draw_lines(chart: Lines) -> alt.LayerChart | alt.FacetChart:
@@ -166,8 +166,8 @@ def draw_lines(chart: Lines) -> alt.LayerChart | alt.FacetChart:
         dots = points.mark_point(filled=True, size=55, **SILENT, **style)
         layers.append(dots.encode(opacity=either(alt.OpacityValue, near, 1, 0)).add_params(near))
     if not chart.facet:
-        return alt.layer(*layers).properties(width="container", height=230)
-    panels = alt.layer(*layers).properties(width=PANEL, height=PANEL - 40)
+        return alt.layer(*layers, width="container", height=230)
+    panels = alt.layer(*layers, width=PANEL, height=PANEL - 40)
     facet = alt.Facet(f"{chart.facet}:N", title=None, sort=ordered(chart, chart.facet))
     faceted = panels.facet(facet=facet, columns=MOST_BESIDE)
     # Otherwise an axis stands below every empty place of the last row.
@@ -215,7 +215,7 @@ def draw_heat_map(chart: HeatMap) -> alt.LayerChart | alt.FacetChart:
             column=alt.Column(f"{chart.facet}:N", title=None, sort=ordered(chart, chart.facet))
         )
     text = base.mark_text(fontSize=11, color=INK, **SILENT).encode(text=alt.Text(f"{chart.text}:N"))
-    return alt.layer(cells, text).properties(width=alt.Step(100), height=alt.Step(24))
+    return alt.layer(cells, text, width=alt.Step(100), height=alt.Step(24))
 
 
 def _over(chart: HeatMap, names: list[Value]) -> alt.Scale:
@@ -240,7 +240,7 @@ def _of_one_colour(chart: HeatMap, base: alt.Chart, columns: int) -> alt.LayerCh
         if column:
             text = base.mark_text(style=style, dy=down if chart.note else 0, **SILENT)
             layers.append(text.encode(text=alt.Text(f"{column}:N"), opacity=room))
-    return alt.layer(*layers).properties(width="container", height=alt.Step(44))
+    return alt.layer(*layers, width="container", height=alt.Step(44))
 
 
 ACCENT = {"style": "accent"}
@@ -281,7 +281,7 @@ def draw_intervals(chart: Intervals) -> alt.LayerChart:
     if chart.text:
         behind = plain.encode(x=along(alt.X, axis, chart.high or axis.column))
         layers += written(behind, chart.text, ("halo", "figure"))
-    return alt.layer(*layers).properties(width="container", height=alt.Step(15 if chart.series else 26))
+    return alt.layer(*layers, width="container", height=alt.Step(15 if chart.series else 26))
 
 
 def draw_scatter(chart: Scatter) -> alt.LayerChart:
@@ -325,7 +325,7 @@ def draw_scatter(chart: Scatter) -> alt.LayerChart:
     if chart.text:
         place = {"align": "right", "dx": -8} if chart.joined else {}
         layers += written(plain, chart.text, ("halo", "figure"), dy=-6, **place)
-    return alt.layer(*layers).properties(width="container", height=340 if chart.wide else 260)
+    return alt.layer(*layers, width="container", height=340 if chart.wide else 260)
 
 
 def draw_pairs(chart: Pairs) -> alt.LayerChart:
@@ -370,11 +370,11 @@ def draw_pairs(chart: Pairs) -> alt.LayerChart:
         )
         lines = lines.encode(x=place, y=along(alt.Y, chart.axis, "from"), y2=alt.Y2("to:Q"))
         dots = dots.encode(x=place, y=along(alt.Y, chart.axis, "value"))
-        return alt.layer(lines, dots).properties(width="container", height=280)
+        return alt.layer(lines, dots, width="container", height=280)
     item = by_name(chart, "item", [str(row["item"]) for row in rows])
     lines = lines.encode(y=item, x=along(alt.X, chart.axis, "from"), x2=alt.X2("to:Q"))
     dots = dots.encode(y=item, x=along(alt.X, chart.axis, "value"))
-    return alt.layer(lines, dots).properties(width="container", height=alt.Step(24))
+    return alt.layer(lines, dots, width="container", height=alt.Step(24))
 
 
 def draw_boxes(chart: Boxes) -> alt.LayerChart:
@@ -391,7 +391,7 @@ def draw_boxes(chart: Boxes) -> alt.LayerChart:
         y=along(alt.Y, chart.y, "q1"), y2=alt.Y2("q3:Q"), tooltip=tooltip_of(chart)
     )
     medians = base.mark_tick(size=14, thickness=2, **SILENT).encode(y=along(alt.Y, chart.y, "median"))
-    return alt.layer(whiskers, bodies, medians).properties(width="container", height=340)
+    return alt.layer(whiskers, bodies, medians, width="container", height=340)
 
 
 _DRAWN_BY: dict[type[Chart], Callable[[Any], ChartType]] = {
