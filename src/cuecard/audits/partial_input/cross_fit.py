@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from cuecard.audits.partial_input.folds import Ask, Draws, Members, predict, shuffled
+from cuecard.audits.partial_input.folds import Ask, Draws, Members, predict, shuffled, similar_examples
 from cuecard.audits.partial_input.guesses import Guesses, blank_guesses
 from cuecard.audits.partial_input.judging import interval
 from cuecard.data.examples import Examples
@@ -70,6 +70,9 @@ def _counted(guesses: Guesses, examples: Examples, which: Ints, scope: UnitScope
     guesses = guesses.weighted(examples.weight(which))
     if scope is None:
         return guesses
+    similar = similar_examples(examples, scope, which)
+    if similar is not None:
+        return guesses.in_units(guesses.space.stored(similar))
     if examples.grouped:
         return guesses.in_units(*examples.units_and_templates(scope, which))
     units, template = guesses.space.gathered(examples.instances.units(scope), which), None

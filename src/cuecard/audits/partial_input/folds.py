@@ -18,6 +18,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.space import MEMORY, Space
 from cuecard.data.splits import TextSide, join_sentences, join_units, number_groups
 from cuecard.data.units import UnitScope
+from cuecard.features.units import similar_rows
 from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.scorer import Features, Parts, Scorer, parts_of
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
@@ -117,6 +118,25 @@ def _join_copies(data: Instances, scope: UnitScope, groups: Ints, *, closest: bo
         return
     units = data.closest_units(scope) if closest else data.units(scope)
     join_units(units, data.blank(scope), data.example_codes, groups)
+
+
+def similar_examples(examples: Examples, scope: UnitScope, which: Ints) -> Ints | None:
+    """Return codes that training examples of similar texts share, where labels of such texts agree; None otherwise.
+
+    Edits of one source are no copies of each other, and no more than one observation. Questions go by the similarity of
+    their right choices: any choice in common would tie most of them together. `which` are the examples to return codes
+    of; of test examples, none are known.
+    """
+    data = examples.instances
+    codes = similar_rows(encode(data), "hypothesis" if scope == "choices" else scope)
+    if codes is not None and data.grouped:
+        train = np.arange(int(np.count_nonzero(examples.right_rows < len(codes))))
+        leader = train.copy()
+        for units in (codes[examples.right_rows[train]], examples.units("choices", train)):
+            join_units(units, None, train, leader)
+        number_groups(leader)
+        codes = leader
+    return None if codes is None or not len(which) or int(which[-1]) >= len(codes) else codes[which]
 
 
 def make_folds(

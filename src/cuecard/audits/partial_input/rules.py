@@ -12,6 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.audits.partial_input.cross_fit import Evaluation
+from cuecard.audits.partial_input.folds import similar_examples
 from cuecard.audits.partial_input.guesses import Guesses, gold_of, guess_rows, guess_tied_labels
 from cuecard.audits.partial_input.judging import Baseline, Chain, interval, measured
 from cuecard.audits.partial_input.slices import metadata_features, response_columns
@@ -234,7 +235,7 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that take the choice whose text occurs least, or most, often in the whole dataset."""
     counts = _occurrences(examples)
     margins, sizes = counts[examples.rows(guess)], examples.options[guess]
-    units = examples.instances.space.stored(examples.units("choices", guess))
+    units = _units_of_choices(examples, guess)
     rules = {}
     for name, rarer in CHOICE_RULES.items():
         guesses = guess_rows(-margins if rarer else margins, examples.gold[guess], sizes)
@@ -242,6 +243,12 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
             guesses = guesses.weighted(examples.weight(guess))
             rules[name] = guesses.in_units(units).stored(examples.instances.space)
     return rules
+
+
+def _units_of_choices(examples: Examples, which: Ints) -> Ints:
+    """Return the units of some questions: copies share one, and similar ones where their answers agree."""
+    similar = similar_examples(examples, "choices", which)
+    return examples.instances.space.stored(examples.units("choices", which) if similar is None else similar)
 
 
 def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColumn) -> Floats:
@@ -314,7 +321,7 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
     if not examples.instances.grouped:
         return label_rules(examples, train, test) if len(test) else {}
     scored = test if len(test) else train
-    units = examples.instances.space.stored(examples.units("choices", scored))
+    units = _units_of_choices(examples, scored)
     rules = {name: guesses.in_units(units) for name, guesses in length_rules(examples, scored).items()}
     return rules | choice_rules(examples, scored)
 
