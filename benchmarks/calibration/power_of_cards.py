@@ -182,13 +182,13 @@ def overlap(rng: Rng) -> Planted:
 
 
 def negation(rng: Rng) -> Planted:
-    """One of ten negations in 35 % of one label and 20 % of the other."""
+    """One of ten negations in 28 % of one label and 9 % of the other."""
     words = ("not", "never", "nobody", "no", "nothing", "cannot", "isn't", "don't", "nor", "without")
 
     def write(label: int) -> str:
         said = (
             f"the man {rng.choice(words)} walks "
-            if rng.random() < (0.35 if label else 0.2)
+            if rng.random() < (0.28 if label else 0.09)
             else "the man walks "
         )
         return said + text(rng)
@@ -288,6 +288,8 @@ class Leak:
     plant: Callable[[Rng], Planted]
     test: str
     named: str
+    #: Whether it is stated as information, because it may be part of the task.
+    information: bool = False
 
 
 LEAKS: dict[str, Leak] = {
@@ -299,7 +301,7 @@ LEAKS: dict[str, Leak] = {
     "number, not monotone": Leak(numeric, "chi-square of fifths", "beside"),
     "opposite ways in two slices": Leak(opposite, "Fisher's by slice, BH × slices", "“planted”"),
     "one of ten slices": Leak(tenth, "Fisher's by slice, BH × slices", "“planted”"),
-    "overlap": Leak(overlap, "Mann–Whitney", "overlap|shared"),
+    "overlap": Leak(overlap, "Mann–Whitney", "partial_input/overlap", information=True),
     "negation": Leak(negation, "Fisher's exact test", "negation|“n"),
     "repeated answer": Leak(repeated_answer, "binomial", "repeat|often|commonest|rarest|frequen"),
     "copied answer": Leak(copied_answer, "binomial", "copied|overlap|words of the question"),
@@ -311,12 +313,12 @@ LEAKS: dict[str, Leak] = {
 }  # fmt: skip
 
 
-def named(planted: Planted, pattern: str) -> bool:
-    """Return whether a card has a finding, beyond information, that names the leak."""
+def named(planted: Planted, leak: Leak) -> bool:
+    """Return whether a card has a finding that names the leak, as more than information where that is expected."""
     card = cc.audit(cc.load(planted.train, test=planted.test), settings=QUICK)
     return any(
-        finding.severity != "info"
-        and re.search(pattern, " ".join([finding.id, finding.title, finding.text, *finding.parts]))
+        (finding.severity != "info" or leak.information)
+        and re.search(leak.named, " ".join([finding.id, finding.title, finding.text, *finding.parts]))
         for finding in card.findings
     )
 
@@ -332,7 +334,7 @@ def _power(name: str, runs: int, seed: int) -> dict[str, object]:
     leak = LEAKS[name]
     drawn = [leak.plant(np.random.default_rng([seed + i, 15])) for i in range(runs)]
     simple = sum(planted.simple <= 0.05 for planted in drawn) / runs
-    share = sum(named(planted, leak.named) for planted in drawn) / runs
+    share = sum(named(planted, leak) for planted in drawn) / runs
     n = f"{drawn[0].train.height:,}"
     return asdict(
         Row("power", "a finding names it", name, n, runs, share, f"{100 * simple:.0f} % ({leak.test})")

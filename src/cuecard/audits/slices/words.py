@@ -176,7 +176,8 @@ def _independent(
     of_slice = family.slices[features["feature"].cast(pl.Int64).to_numpy()]
 
     def by_slice(weights: Floats | None) -> Floats:
-        return np.bincount(slices * n + labels, weights, (int(slices.max()) + 1) * n).reshape(-1, n)
+        mass = np.bincount(slices * n + labels, weights, (int(slices.max()) + 1) * n)
+        return mass.reshape(-1, n).astype(np.float64)
 
     def shares(mass: Floats) -> Floats:
         of_features: Floats = divided(mass, mass.sum(axis=1, keepdims=True))[of_slice]
