@@ -81,14 +81,14 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
 
     def lose_a_machine(self, reference):
         seen["results"] += 1
-        if seen["results"] == PARTS // 2:  # with tasks running on it
+        if seen["results"] in (PARTS // 2, PARTS + 1):  # with tasks running on it: chunks are read, and counted
             cluster.nodes.remove_node(next(iter(cluster.nodes.worker_nodes)), allow_graceful=False)
             cluster.add()
         return result(self, reference)
 
     monkeypatch.setattr(on_ray.OnRay, "_result", lose_a_machine)
     card = cc.audit(shards, only=AUDITS, engine="ray")
-    assert seen["results"] >= PARTS
+    assert seen["results"] > PARTS + 2  # texts and features of chunks as well
     assert card.provenance.engine == f"ray, in {PARTS} parts"
     same(card, expected)
 

@@ -154,6 +154,10 @@ class Engine:
         for place, item in enumerate(items):
             yield place, function(item)
 
+    def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """Yield what a function returns for every item, in their order; an item is made when it is needed."""
+        return map(function, items)
+
 
 @dataclass(frozen=True)
 class Space:

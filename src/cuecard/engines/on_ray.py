@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -40,6 +41,18 @@ class OnRay(Engine):
             for reference in done:
                 yield running.pop(reference), self._result(reference)
 
+    def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """Yield what a function returns for every item, in their order, of which a few are on the cluster at a time."""
+        work = self.ray.remote(max_retries=RETRIES, num_cpus=1)(_called)
+        shared = self.ray.put(function)
+        running: deque[Any] = deque()
+        for item in items:
+            if len(running) >= self._processors * AHEAD:
+                yield self._result(running.popleft())
+            running.append(work.remote(shared, item))
+        while running:
+            yield self._result(running.popleft())
+
     @property
     def _processors(self) -> int:
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
@@ -52,6 +65,10 @@ class OnRay(Engine):
             if isinstance(error.cause, CueCardError):  # it names the file and the row
                 raise error.cause from None
             raise
+
+
+def _called(function: Callable[[A], B], item: A) -> B:
+    return function(item)
 
 
 def _listed(function: Callable[[A], Iterable[B]], item: A) -> list[B]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -148,6 +149,17 @@ def count_features(
     return family.presence(data).counts(classes, n_classes)
 
 
+def _listed(families: Sequence[Family], data: Encoded) -> list[Presence | Exception]:
+    """Return which instances have which features of every family, or what it has raised."""
+    listed: list[Presence | Exception] = []
+    for family in families:
+        try:
+            listed.append(family.presence(data))
+        except Exception as error:
+            listed.append(error)
+    return listed
+
+
 def listed_by_chunk(families: Sequence[Family], data: Encoded) -> dict[str, Presence | Exception]:
     """Return which instances have which features of some families, on disk, from one pass over the chunks.
 
@@ -157,14 +169,11 @@ def listed_by_chunk(families: Sequence[Family], data: Encoded) -> dict[str, Pres
     ids, sizes = ([space.growing(kind) for _ in families] for kind in (np.int32, np.int64))
     names: list[pl.Series] = [pl.Series([], dtype=pl.String) for _ in families]
     failed: dict[str, Exception] = {}
-    for view in data.views():
-        for i, family in enumerate(families):
-            if family.name in failed:
-                continue
-            try:
-                presence = family.presence(view)
-            except Exception as error:
-                failed[family.name] = error
+    for found in space.engine.in_order(partial(_listed, families), data.views()):
+        for i, (family, presence) in enumerate(zip(families, found, strict=True)):
+            if isinstance(presence, Exception):
+                failed.setdefault(family.name, presence)
+            if isinstance(presence, Exception) or family.name in failed:
                 continue
             codes = presence.indices
             if not presence.names.equals(names[i]):

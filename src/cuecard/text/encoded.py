@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Literal, get_args
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -92,12 +92,38 @@ class Encoded:
         if self.instances.space.folder is None:
             yield self
             return
-        for rows in self.instances.chunks():
-            chunk, numbers = self.instances.chunk(rows), np.arange(rows.start, rows.stop)
-            texts = encoded_texts(self.instances, self.tokeniser).rows(numbers)
-            chunk.derived(("tokens", self.tokeniser), lambda texts=texts: texts)  # type: ignore[misc]
-            premise, hypothesis = texts.premise, texts.hypothesis
-            yield replace(self, instances=chunk, premise=premise, hypothesis=hypothesis, kept=texts.kept)
+        for view in self.views():
+            texts = view._texts_alone
+            view.instances.derived(("tokens", self.tokeniser), lambda texts=texts: texts)  # type: ignore[misc]
+            yield replace(
+                view, premise=texts.premise, hypothesis=texts.hypothesis, kept=texts.kept, part_of=None
+            )
+
+    @property
+    def _texts_alone(self) -> EncodedTexts:
+        """The tokens as if these texts alone had been tokenised."""
+        first, second = self.premise, self.hypothesis
+        ids = np.concatenate([first.ids, second.ids])
+        offsets = np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]])
+        return EncodedTexts(Tokens(ids, offsets, self.vocabulary).renumbered())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs, over the words of these texts alone."""
+        left_out = ("premise", "hypothesis", "kept", "part_of")
+        state = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
+        return state | {"both": self._texts_alone.both}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        texts = EncodedTexts(state.pop("both"))
+        state["instances"].derived(("tokens", state["tokeniser"]), lambda: texts)
+        about = {
+            "premise": texts.premise,
+            "hypothesis": texts.hypothesis,
+            "kept": texts.kept,
+            "part_of": None,
+        }
+        for name, value in (state | about).items():
+            object.__setattr__(self, name, value)
 
     def views(self) -> Iterator[Encoded]:
         """Yield these instances chunk by chunk, over their whole vocabulary; themselves in memory."""
@@ -211,13 +237,10 @@ def encoded_texts(instances: Instances, tokens: str, *, threads: int | None = No
         columns = [instances.table[side].alias("text") for side in ("premise", "hypothesis")]
         if space.folder is None:
             return EncodedTexts(tokenise(pl.concat(columns), tokens, threads=threads))
-        chunks = (
-            tokenise(texts[rows], tokens, threads=threads)
-            for texts in columns
-            for rows in space.ranges(len(instances))
-        )
+        chunks = (texts[rows] for texts in columns for rows in space.ranges(len(instances)))
+        tokenised = space.engine.in_order(partial(tokenise, tokens=tokens, threads=threads), chunks)
         with space.shown("Tokens"):
-            return EncodedTexts(one_vocabulary(chunks, space), space=space)
+            return EncodedTexts(one_vocabulary(tokenised, space), space=space)
 
     return instances.derived(key, make)
 
