@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +13,7 @@ import polars as pl
 from cuecard.data.parallel import on_threads, parts_of_rows, started
 from cuecard.data.space import MEMORY, Space
 from cuecard.data.units.buckets import bucket_bits, repeated
-from cuecard.data.units.sketches import BANDS, HEIGHT, LEAST_WORDS, Sketch, Sketches, folded, sketch
+from cuecard.data.units.sketches import BANDS, HEIGHT, LEAST_WORDS, Hashes, Sketch, Sketches, folded, sketch
 from cuecard.stats import _native
 from cuecard.stats.arrays import Array, Bools, Ints, chunks, counted
 
@@ -154,9 +153,9 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
     for those, _ in of_bands:
         sharing[those] = True
     place_of, found, n_long = space.array(np.int64, len(rows)), space.growing(np.int64), 0
+    are_long = _are_long(texts, rows, sharing)
     for part in chunks(len(rows)):
-        long = np.flatnonzero(sharing[part])
-        long = long[_are_long(texts, rows[part][long])]
+        long = np.flatnonzero(are_long[part])
         place_of[part] = -1
         place_of[part][long] = np.arange(n_long, n_long + len(long))
         found.add(rows[part][long])
@@ -205,16 +204,20 @@ def _rising(hashes: npt.NDArray[np.uint64], n: int, space: Space) -> Ints:
     return _native.rising_order(hashes << np.uint64(bits) if bits else hashes)
 
 
-def _are_long(texts: Sketch, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return which texts of `rows` have at least `LEAST_WORDS` different words."""
-    long: npt.NDArray[np.bool_] = np.bitwise_count(texts.bits[rows]).sum(axis=1) >= LEAST_WORDS
-    # Two words may have one bit.
-    unsure = np.flatnonzero(~long & (texts.sizes[rows] >= LEAST_WORDS))
-    if len(unsure):
-        words, starts = texts.words(rows[unsure])
-        every = np.ones(len(unsure), dtype=np.bool_)
-        bounds = _native.word_sets(words, starts, np.arange(len(unsure)), every)[1]
-        long[unsure] = np.diff(bounds) >= LEAST_WORDS
+def _are_long(texts: Sketch, rows: Ints, which: Bools) -> Bools:
+    """Return which of some texts of `rows` have at least `LEAST_WORDS` different words."""
+    long, unsure = (np.zeros(len(rows), dtype=np.bool_) for _ in range(2))
+    for part in chunks(len(rows)):
+        own = np.flatnonzero(which[part])
+        of_texts = rows[part][own]
+        long[part][own] = np.bitwise_count(texts.bits[of_texts]).sum(axis=1) >= LEAST_WORDS
+        # Two words may have one bit.
+        unsure[part][own] = ~long[part][own] & (texts.sizes[of_texts] >= LEAST_WORDS)
+    if unsure.any():
+        for places, words, starts in _reader(texts, rows)(unsure):
+            every = np.ones(len(places), dtype=np.bool_)
+            bounds = _native.word_sets(words, starts, np.arange(len(places)), every)[1]
+            long[places] = np.diff(bounds) >= LEAST_WORDS
     return long
 
 
@@ -228,32 +231,49 @@ def _sets_of_maybe_alike(
     """Return the different words of texts of `rows` that their bits do not tell apart from all those with the same key.
 
     The texts that few bits do not tell apart are read again, and more bits of them looked at. All others have no words.
+    The second array has for each text where its words begin and end.
     """
     space = texts.space
     needed, sizes = np.zeros(len(rows), dtype=np.bool_), space.gathered(texts.sizes, rows)
     for of_texts, keys in shared:
         _native.mark_alike(keys, of_texts, sizes, bits, alike, needed)
-    some = np.flatnonzero(needed)
-    width = _width(sizes[some])
+    read = _reader(texts, rows)
     # Where they are on disk, texts are read again for every look at their words.
-    parts = [slice(0, len(some))] if space.folder is None else list(chunks(len(some), _READ_AGAIN))
-    words_of = lru_cache(maxsize=1)(lambda i: texts.words(rows[some[parts[i]]]))
-    still = needed[some]
+    found = list(read(needed)) if space.folder is None else None
+    still, width = needed, _width(sizes[needed])
     if width > bits.shape[1]:
-        more_bits = space.array(np.uint64, (len(some), width))
-        for i, part in enumerate(parts):
-            more_bits[part] = _native.wide_bits(*words_of(i), np.arange(part.stop - part.start), width)
-        place_of = np.full(len(rows), -1, dtype=np.int64)
-        place_of[some] = np.arange(len(some))
-        still[:] = False
+        more_bits = space.array(np.uint64, (len(rows), width))
+        for places, words, starts in read(needed) if found is None else found:
+            more_bits[places] = _native.wide_bits(words, starts, np.arange(len(places)), width)
+        still = np.zeros(len(rows), dtype=np.bool_)
         for of_texts, keys in shared:
-            _native.mark_alike(keys, place_of[of_texts], sizes[some], more_bits, alike, still)
-    sets, counts = space.growing(np.uint64), np.zeros(len(rows), dtype=np.int32)
-    for i, part in enumerate(parts):
-        own, bounds = _native.word_sets(*words_of(i), np.arange(part.stop - part.start), still[part])
+            left = np.where(needed[of_texts], of_texts, -1)
+            _native.mark_alike(keys, left, sizes, more_bits, alike, still)
+    sets, bounds, end = space.growing(np.uint64), space.array(np.int64, (len(rows), 2)), 0
+    for places, words, starts in read(still) if found is None else found:
+        own, ends = _native.word_sets(words, starts, np.arange(len(places)), still[places])
         sets.add(own)
-        counts[some[part]] = np.diff(bounds)
-    return sets.array(), space.totals(counts[part] for part in chunks(len(rows)))
+        bounds[places, 0], bounds[places, 1] = end + ends[:-1], end + ends[1:]
+        end += len(own)
+    return sets.array(), bounds
+
+
+def _reader(texts: Sketch, rows: Ints) -> Callable[[Bools], Iterator[tuple[Ints, Hashes, Ints]]]:
+    """Return what yields the places of some texts of `rows` with their words, in the order in which texts stand."""
+    space, n = texts.space, len(texts.whole)
+    place_of = space.array(np.int64, n)
+    place_of[:] = -1
+    for some in chunks(len(rows)):
+        place_of[rows[some]] = np.arange(some.start, some.stop)
+
+    def read(which: Bools) -> Iterator[tuple[Ints, Hashes, Ints]]:
+        for some in chunks(n, max(n, 1) if space.folder is None else _READ_AGAIN):
+            there = some.start + np.flatnonzero(place_of[some] >= 0)
+            there = there[which[place_of[there]]]
+            if len(there):
+                yield place_of[there], *texts.words(there)
+
+    return read
 
 
 def _first_copies(whole: npt.NDArray[np.uint64], space: Space) -> npt.NDArray[np.int64]:

@@ -182,7 +182,9 @@ def sketch(
     marks = _read(texts, bounds, prompts, keep)
 
     def words(rows: Ints) -> tuple[Hashes, Ints]:
-        return folded(texts.gather(rows))[1:3]
+        # Only the texts around those that are asked for are looked at: of many chunks, all would be copied.
+        first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
+        return folded(texts.slice(first, last - first).gather(rows - first))[1:3]
 
     def run_words(rows: Ints) -> tuple[Hashes, Ints]:
         in_runs = np.diff(bounds)[rows]

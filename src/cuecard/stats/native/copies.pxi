@@ -361,9 +361,10 @@ def rising_order(const uint64_t[::1] keys):
     return order.base
 
 
-cdef inline double jaccard(const uint64_t[::1] sets, const int64_t[::1] bounds, int64_t a, int64_t b) noexcept nogil:
-    """Return the Jaccard index of two sets of sorted words."""
-    cdef int64_t i = bounds[a], end_a = bounds[a + 1], j = bounds[b], end_b = bounds[b + 1]
+cdef inline double jaccard(
+    const uint64_t[::1] sets, int64_t i, int64_t end_a, int64_t j, int64_t end_b
+) noexcept nogil:
+    """Return the Jaccard index of two sets of sorted words, from places i and j of `sets` to their ends."""
     cdef int64_t size = (end_a - i) + (end_b - j), together = 0
     while i < end_a and j < end_b:
         if sets[i] == sets[j]:
@@ -399,7 +400,7 @@ def join_alike(
     const uint64_t[::1] keys,
     const int64_t[::1] order,
     const uint64_t[::1] sets,
-    const int64_t[::1] bounds,
+    const int64_t[:, ::1] bounds,
     const uint64_t[::1] bits,
     int64_t[::1] leader,
     double threshold,
@@ -409,8 +410,8 @@ def join_alike(
 
     `order` holds the places of keys that may occur more than once, sorted by key, and `keys` their keys. A text is
     compared with the first and with the one before it of those with its key; their words are only looked at where
-    `bits` (one of 64 for each word) do not already rule out that enough of them are shared. A text without words in
-    `sets` is ruled out, too.
+    `bits` (one of 64 for each word) do not already rule out that enough of them are shared. The words of a text are
+    those of `sets` between its two `bounds`; a text without any is ruled out, too.
     """
     # Sets of s words together that differ in d of them have the Jaccard index (s - d) / (s + d).
     cdef double most = (1 - threshold) / (1 + threshold)
@@ -425,23 +426,28 @@ def join_alike(
                 ahead = order[place + TEXTS_AHEAD]
                 prefetch(&leader[ahead])
                 prefetch(&bits[ahead])
-                prefetch(&bounds[ahead])
-            if bounds[text] == bounds[text + 1]:
+                prefetch(&bounds[ahead, 0])
+            if bounds[text, 0] == bounds[text, 1]:
                 continue  # ruled out already
             for turn in range(1 if place - 1 == start else 2):
                 other = order[start] if turn == 0 else order[place - 1]
-                if bounds[other] == bounds[other + 1]:
+                if bounds[other, 0] == bounds[other, 1]:
                     continue
                 mine = leader_of(leader, text)
                 theirs = leader_of(leader, other)
                 if mine == theirs:
                     break
-                words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
+                words = bounds[text, 1] - bounds[text, 0] + bounds[other, 1] - bounds[other, 0]
                 if count_bits(bits[text] ^ bits[other]) > most * words + 1e-9:
                     continue
-                if jaccard(sets, bounds, text, other) >= threshold and jaccard(sets, bounds, mine, theirs) >= loose:
-                    leader[max(mine, theirs)] = min(mine, theirs)
-                    break
+                if jaccard(
+                    sets, bounds[text, 0], bounds[text, 1], bounds[other, 0], bounds[other, 1]
+                ) < threshold or jaccard(
+                    sets, bounds[mine, 0], bounds[mine, 1], bounds[theirs, 0], bounds[theirs, 1]
+                ) < loose:
+                    continue
+                leader[max(mine, theirs)] = min(mine, theirs)
+                break
 
 
 def mark_alike(
@@ -596,7 +602,7 @@ def nearest(
                     most = <double> (size - differing) / (size + differing)
                     if most < best[a] and most < best[b]:
                         continue
-                    index = jaccard(sets, bounds, a, b)
+                    index = jaccard(sets, bounds[a], bounds[a + 1], bounds[b], bounds[b + 1])
                     drawn = mixed_bits(
                         sets[bounds[a]] * sets[bounds[b] + 1] + sets[bounds[b]] * sets[bounds[a] + 1]
                     )
