@@ -81,7 +81,10 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
 
     def lose_a_machine(self, reference):
         seen["results"] += 1
-        if seen["results"] in (PARTS // 2, PARTS + 1):  # with tasks running on it: chunks are read, and counted
+        if seen["results"] in (
+            PARTS // 2,
+            PARTS + 1,
+        ):  # with tasks running on it: chunks are read, and counted
             cluster.nodes.remove_node(next(iter(cluster.nodes.worker_nodes)), allow_graceful=False)
         if seen["results"] == PARTS // 2:
             cluster.add()
