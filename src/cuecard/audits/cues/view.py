@@ -8,6 +8,7 @@ import polars as pl
 
 from cuecard.analysis import Summary
 from cuecard.audits.cues.overall import strongest_words
+from cuecard.features import FAMILIES
 from cuecard.features.cue_names import spoken_cue
 from cuecard.text import reading_advice
 from cuecard.view import (
@@ -98,8 +99,10 @@ def _verdict(summary: Summary) -> str:
 
 
 def _strongest(outcome: Outcome) -> list[str]:
-    frame = outcome.tables["cues"]
-    if not outcome.summary["significant"] or frame.is_empty():
+    # What compares two texts may be the task: it is no cue by itself.
+    relational = [name for name in FAMILIES.names() if getattr(FAMILIES.get(name), "relational", False)]
+    frame = outcome.tables["cues"].filter(~pl.col("family").is_in(relational))
+    if frame.is_empty() or not frame["significant"][0]:
         return []
     row = frame.row(0, named=True)
     chance = row.get("chance", _chance(outcome).get(row["label"]))

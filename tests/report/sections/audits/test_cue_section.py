@@ -73,3 +73,28 @@ def test_counts_and_shares_of_responses_are_of_the_same_responses(planted: Card)
     assert (card.tables["cues"]["share_n"] < card.tables["cues"]["train_count"]).any()
     pairs = section_view(planted, "cues").tables
     assert "Compared" not in [column.title for column in pairs[0].columns]
+
+
+def test_the_strongest_cue_is_one_of_a_single_text() -> None:
+    rows = [
+        {
+            "premise": f"alpha{i} beta{i} gamma{i}",
+            "hypothesis": f"alpha{i} every" if i % 2 else f"other{i} {'delta' if i % 10 else 'every'}",
+            "label": "yes" if i % 2 else "no",
+        }
+        for i in range(600)
+    ]
+    card = audit(load(pl.DataFrame(rows)), only=["cues"], features=("word", "overlap"))
+    assert card.tables["cues"]["family"][0] == "overlap"
+    [strongest] = [text for text in section_view(card, "cues").lead if text.startswith("Strongest")]
+    assert strongest.startswith("Strongest: “delta” (")
+
+
+def test_words_that_give_most_away_have_a_table(planted: Card) -> None:
+    table = next(t for t in section_view(planted, "cues").tables if t.title.startswith("Gives away most"))
+    words = [row[0] for row in table.rows]
+    assert {"nobody", "indeed", "not", "no"} & set(words)
+    named = [
+        m.name.rpartition(".")[2] for m in planted.all_measures() if m.name.startswith("cues.gives_away.")
+    ]
+    assert words == named
