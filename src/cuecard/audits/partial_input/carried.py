@@ -177,7 +177,9 @@ class _Explained:
         return score_shares(parts, self.gains, units=units, weights=weights, inflation=self.inflation)
 
     def surely_above(self) -> bool:
-        """Return whether the interval of the mean gain lies above 0."""
+        """Return whether the interval of the mean gain lies above 0: not where a right answer had no chance."""
+        if not np.isfinite(self.gains).all():
+            return False
         units, weights = self.guesses.unit, self.guesses.weight
         return mean_interval(self.gains, units=units, weights=weights, inflation=self.inflation)[1] > 0
 
