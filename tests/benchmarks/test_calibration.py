@@ -18,6 +18,7 @@ from benchmarks.calibration.edited_copies import alarms
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.shuffled_sets import block_shuffled
+from benchmarks.calibration.stored_cells import Cell, resumed
 from benchmarks.demo_shapes import repeated
 
 from cuecard.audits import AUDITS
@@ -162,3 +163,39 @@ def test_texts_of_few_sources_keep_the_level(task, shape, section):
     assert (
         sum(bool(found) for found in alarms) <= 1
     )  # 2 to 4 where only near copies of a text and its prompt count once
+
+
+def test_an_interrupted_simulation_continues_with_the_next_cell(tmp_path):
+    computed = []
+
+    def cell(name, fails=False):
+        def compute():
+            computed.append(name)
+            if fails:
+                raise KeyboardInterrupt
+            return {"of": name}
+
+        return Cell(name, compute)
+
+    path = tmp_path / "cells.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        list(resumed([cell("a"), cell("b", fails=True)], path))
+    assert list(resumed([cell("a"), cell("b")], path)) == [{"of": "a"}, {"of": "b"}]
+    assert computed == ["a", "b", "b"]
+    assert not path.exists()
+
+
+def test_cells_above_the_level_are_named():
+    cells = [
+        {
+            "task": "pair",
+            "shape": shape,
+            "cards": 40,
+            "alarms": alarms,
+            "findings": {"cues/x": alarms} if alarms else {},
+        }
+        for shape, alarms in (("plain", 1), ("copies", 12))
+    ]
+    written = page({"clean shapes": cells})
+    assert "| copies | 12 / 40 |" in written
+    assert "Cells surely above 5 %: pair, copies." in written
