@@ -100,20 +100,6 @@ def test_tokens_in_rows(tokens, rng):
     assert rows_of(keys, key_offsets) == [[a * 40 + b for a, b in pairwise(row)] for row in rows]
 
 
-def test_features_of_examples(tokens, rng):
-    indices, indptr = _native.distinct_in_rows(*tokens, 40)
-    examples, right = np.arange(300) // 3, rng.random(300) < 0.4
-    expected = {}
-    for k, row in enumerate(rows_of(indices, indptr)):
-        for feature in row:
-            having, has = expected.get((examples[k], feature), (0, False))
-            expected[examples[k], feature] = having + 1, has or bool(right[k])
-    features, sizes, having, right_has = _native.features_of_examples(indices, indptr, examples, right, 40)
-    assert set(sizes.tolist()) == {3}
-    found = sorted(zip(features.tolist(), having.tolist(), right_has.tolist(), strict=True))
-    assert found == sorted((feature, *values) for (_, feature), values in expected.items())
-
-
 def test_words_that_two_texts_share(tokens, rng):
     ids, offsets = tokens
     other = rng.permutation(ids)
@@ -237,13 +223,6 @@ def test_walks_of_a_graph_are_powers_of_its_matrix(rng, heavy_size):
     assert common.tolist() == [int(both.sum()) for both in shared]
     np.testing.assert_allclose(allocation, [(1 / degrees[both]).sum() for both in shared])
     np.testing.assert_allclose(_native.three_step(*shape, heavy_size), (dense @ dense @ dense)[a, b])
-
-
-def test_logs_relative_to_any_label(rng):
-    table, shares, out = rng.dirichlet(np.ones(3), 20), np.array([0.2, 0.3, 0.5]), np.empty((20, 3))
-    _native.relative_logs(table, shares, 0.1, out)
-    logs = np.log(np.maximum(table, 0.1))
-    np.testing.assert_allclose(out, logs - (logs @ shares)[:, None])
 
 
 def test_tails_without_strata_are_certain():

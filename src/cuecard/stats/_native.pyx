@@ -54,7 +54,6 @@ cdef extern from *:
 include "native/tails.pxi"
 include "native/tokens.pxi"
 include "native/english.pxi"
-include "native/scores.pxi"
 include "native/units.pxi"
 include "native/strata.pxi"
 include "native/forest.pxi"

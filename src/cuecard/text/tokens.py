@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy import sparse
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.data.space import Space
@@ -390,14 +391,18 @@ def within_example_counts(
     `indptr` and `indices` are the distinct features of every row; the rows of an example are adjacent and
     share their code. Examples in which no row has the feature say nothing about it and are not counted.
     """
-    features, sizes, having, right_has = _native.features_of_examples(
-        np.require(indices, np.int32, _COMPILED_FOR),
-        np.require(indptr, np.int64, _COMPILED_FOR),
-        np.require(example_codes, np.int64, _COMPILED_FOR),
-        np.require(right, np.bool_, _COMPILED_FOR),
-        n_features,
-    )
-    base = int(sizes.max(initial=0)) + 1
+    changes = np.flatnonzero(example_codes[1:] != example_codes[:-1]) + 1
+    starts = np.concatenate([np.zeros(1, np.int64), changes, np.array([len(example_codes)])])
+    of_examples = np.diff(starts)
+    base = int(of_examples.max(initial=0)) + 1
+    # One product gives both: the right row counts for itself and, in the next digit, for being right.
+    digits = 1 + base * right.astype(np.int64)
+    shape = len(of_examples), len(right)
+    gathered = sparse.csr_matrix((digits, np.arange(len(right)), starts), shape=shape)
+    ones = np.ones(len(indices), dtype=np.int64)
+    counted = gathered @ sparse.csr_matrix((ones, indices, indptr), shape=(len(right), n_features))
+    features, having, right_has = counted.indices.astype(np.int64), counted.data % base, counted.data >= base
+    sizes = np.repeat(of_examples, np.diff(counted.indptr))
     numbers, keys = _native.number_keys((features * base + sizes) * base + having)
     n_examples = np.bincount(numbers, minlength=len(keys))
     n_right = np.bincount(numbers[right_has], minlength=len(keys))

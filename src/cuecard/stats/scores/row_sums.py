@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats import _native
 from cuecard.stats.arrays import Array, Bools, Codes, Floats, chunks, counted
 
 #: Numbers that are squared at a time.
@@ -104,9 +103,12 @@ class BlockSum:
 
 def relative_logs(probabilities: Floats, shares: Floats, smallest: float) -> Floats:
     """Return the logs of probabilities, relative to what each row would score with any label."""
-    logs = np.empty(probabilities.shape)
-    _native.relative_logs(np.ascontiguousarray(probabilities), shares, smallest, logs)
-    return logs
+    logs = np.log(np.maximum(probabilities, smallest))
+    mean = np.zeros(len(logs))
+    for of_label, share in zip(logs.T, shares, strict=True):
+        mean += of_label * share
+    logs -= mean[:, None]
+    return np.asarray(logs)
 
 
 def label_sums(codes: Codes, strata: Codes, weight: Floats, n_strata: int, k: int) -> Floats:
