@@ -29,7 +29,10 @@ def test_every_public_name_has_an_example(name):
 
 def test_every_public_name_is_in_the_reference():
     reference = documented()
-    assert [name for name in PUBLIC if getattr(cuecard, name) not in reference] == []
+    # Public functions are wrapped, so that their errors name arguments of Python.
+    public = {name: getattr(cuecard, name) for name in PUBLIC}
+    inner = {name: getattr(value, "__wrapped__", value) for name, value in public.items()}
+    assert [name for name in PUBLIC if public[name] not in reference and inner[name] not in reference] == []
 
 
 def test_every_audit_probe_and_remedy_is_a_public_name():

@@ -45,6 +45,7 @@ AUDITS.declare("slices", "cuecard.audits.slices:Slices")
 AUDITS.declare("style", "cuecard.audits.style:Style")
 AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
 AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
+ANALYSES.declare("scores", "cuecard.audits.scores:Scores")
 ANALYSES.declare("overlap", "cuecard.audits.overlap.audit:Overlap")
 ANALYSES.declare("published_order", "cuecard.audits.overlap.published_order:PublishedOrder")
 

@@ -13,6 +13,7 @@ from cuecard.audits import AUDITS
 from cuecard.audits.overlap import Overlap
 from cuecard.audits.overlap.corpus import corpus_files
 from cuecard.audits.overlap.published_order import PublishedOrder
+from cuecard.audits.scores import Scores, score_column
 from cuecard.card.card import Card
 from cuecard.data import Instances, Source, Task
 from cuecard.data.layout.columns import ColumnsArgument
@@ -90,6 +91,8 @@ def audit(
         where,
     ):
         check_labels(dataset)
+        if audits is None and not only and score_column(dataset) is not None:
+            selected = [*selected, Scores()]
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
         note = weights_note(dataset, column)
         notes = [note] if note else []
