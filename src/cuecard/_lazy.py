@@ -27,7 +27,11 @@ def lazy_names(package: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = homes[name]
         value = getattr(import_module(module), original)
-        if package == "cuecard" and isinstance(value, FunctionType) and not module.startswith("cuecard.stats"):
+        if (
+            package == "cuecard"
+            and isinstance(value, FunctionType)
+            and not module.startswith("cuecard.stats")
+        ):
             value = import_module("cuecard.error_words").naming_arguments(value)
         setattr(sys.modules[package], name, value)
         return value
