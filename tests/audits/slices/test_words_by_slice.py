@@ -53,6 +53,7 @@ def test_a_word_that_turns_round_between_slices_is_named(task):
     result = Slices().run(sources(task, 1, planted="opposite"))
     [title] = named(result)
     assert "“marker” points to" in title
+    assert not any("No slice differs" in finding.title for finding in result.findings)
     row = result.tables["slice_words"].row(0, named=True)
     assert row["word"] == "marker"
     assert row["q_value"] < 0.01

@@ -217,7 +217,8 @@ class Slices:
         smallest = float(np.nanmin(table["q_value"].to_numpy()))
         if words is not None:
             tables["slice_words"] = words
-            findings += word_findings(words, data.task, self.alpha)
+            if of_words := word_findings(words, data.task, self.alpha):
+                findings = [finding for finding in findings if finding.severity != "info"] + of_words
             smallest = min(
                 1.0, 2 * min(smallest, float(words["q_value"].to_numpy().min()))
             )  # of two families of tests
