@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import polars as pl
 from scipy.special import expit, logit, ndtr, ndtri
 
+import cuecard as cc
 from benchmarks.calibration.rows import Row
+from cuecard.audits.pair_graph.audit import PairGraphAudit
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Ints
 from cuecard.stats.scores.additive_shares import path_weights, score_shares
@@ -72,6 +75,27 @@ def excess_coverage(
     return held / runs, known / runs
 
 
+def graph_excess(n: int, seed: int, *, split: bool) -> tuple[bool, bool]:
+    """Return whether the pair graph's accuracy above chance holds 0 for random labels, and so with chance as known."""
+    rng = np.random.default_rng([seed, n])
+    often = [
+        f"sentence {k}" if rng.random() < 0.5 else f"text {i}" for i, k in enumerate(rng.integers(0, 30, n))
+    ]
+    table = pl.DataFrame(
+        {
+            "premise": [f"scene {i}" for i in range(n)],
+            "hypothesis": often,
+            "label": rng.choice(["no", "yes"], n),
+        }
+    )
+    data = cc.load(table[: n // 2], test=table[n // 2 :]) if split else cc.load(table)
+    measures = {measure.name: measure for measure in PairGraphAudit().run(data).measures}
+    excess, accuracy = (measures[f"pair_graph.leakage.{name}"] for name in ("excess", "accuracy"))
+    ends = [excess.low, excess.high, accuracy.low, accuracy.high, accuracy.chance]
+    low, high, least, most, chance = (float("nan") if end is None else end for end in ends)
+    return low <= 0 <= high, least <= chance <= most
+
+
 def intervals(scale: float, seed: int) -> Iterator[Row]:
     """Coverage over grids of areas and of labels."""
     runs = max(20, round(400 * scale))
@@ -90,6 +114,15 @@ def intervals(scale: float, seed: int) -> Iterator[Row]:
             data = f"labels {', '.join(f'{share:.0%}' for share in shares)}"
             before_text = _before(before, "majority share taken as known")
             yield Row("coverage", "accuracy above the majority", data, f"{n:,}", runs, now, before_text)
+
+    cards = max(4, round(100 * scale))
+    for n, split in ((200, True), (600, True), (600, False)):
+        held = np.array([graph_excess(n, seed + run, split=split) for run in range(cards)]).mean(axis=0)
+        data = f"pair graph, random labels, {'scored on half' if split else 'cross-fitted'}"
+        before_text = _before(float(held[1]), "majority share taken as known")
+        yield Row(
+            "coverage", "accuracy above the majority", data, f"{n:,}", cards, float(held[0]), before_text
+        )
 
 
 def _before(share: float, method: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.calibration.audit_sections import AUDIT_SECTIONS
 from benchmarks.calibration.intervals import INTERVAL_SECTIONS
+from benchmarks.calibration.judged import JUDGED_SECTIONS
 from benchmarks.calibration.probe_sections import PROBE_SECTIONS
 from benchmarks.calibration.remedy_sections import REMEDY_SECTIONS
 from benchmarks.calibration.rows import Row
@@ -15,4 +16,5 @@ SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     **INTERVAL_SECTIONS,
     **PROBE_SECTIONS,
     **REMEDY_SECTIONS,
+    **JUDGED_SECTIONS,
 }

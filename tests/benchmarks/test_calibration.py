@@ -15,7 +15,10 @@ from benchmarks.calibration.audit_sections import mixed, repeats, weighted, weig
 from benchmarks.calibration.clean_sets import claims, clean_set
 from benchmarks.calibration.clean_shapes import clean_shape
 from benchmarks.calibration.edited_copies import alarms
+from benchmarks.calibration.intervals import graph_excess
+from benchmarks.calibration.judged import CASES, judge_coverage
 from benchmarks.calibration.page import page
+from benchmarks.calibration.remedy_sections import corrected_gap
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.shuffled_sets import block_shuffled
 from benchmarks.calibration.stored_cells import Cell, resumed
@@ -152,6 +155,23 @@ def test_edits_of_a_source_with_a_random_label_make_no_finding(task, shape):
     assert not any(
         alarms(task, shape, sources, seed) for seed in (1, 2)
     )  # all of them where edits are independent
+
+
+def test_the_pair_graphs_excess_holds_zero_for_random_labels():
+    held = [graph_excess(200, seed, split=True) for seed in range(20)]
+    assert sum(now for now, _ in held) >= 18  # 16 where the majority share is taken as known
+
+
+@pytest.mark.parametrize(("name", "measured", "both", "ties"), CASES)
+def test_intervals_about_judges_hold_where_comparisons_share_prompts(name, measured, both, ties):
+    for held in judge_coverage(measured, both, ties, 200, 150, 7).values():
+        assert held >= 0.90
+
+
+def test_a_correction_for_significant_words_leaves_no_gap_of_the_cues():
+    found = [corrected_gap(seed) for seed in (1, 2)]
+    assert not any(now for now, _ in found)
+    assert all(padded for _, padded in found)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Measure, MeasureKind, Result, Skip, Summary
 from cuecard.audits.pair_graph.findings import pair_graph_findings
-from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, outcome
+from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, excess_ends, outcome
 from cuecard.audits.pair_graph.scores import (
     FOREST_NAMES,
     SMALL_ROWS,
@@ -64,7 +64,7 @@ def pair_graph_measures(summary: Summary) -> list[Measure]:
     excess = accuracy["leakage"] - chance
     measures = [
         LEAKAGE.of(NAME, accuracy["leakage"], **_ends(leak), chance=chance),
-        EXCESS.of(NAME, excess, low=leak["low"] - chance, high=leak["high"] - chance, chance=0.0, n=n),
+        EXCESS.of(NAME, excess, low=leak["excess_low"], high=leak["excess_high"], chance=0.0, n=n),
         MAJORITY.of(NAME, chance, n=n),
     ]
     if summary["parts"] is not None:
@@ -147,6 +147,7 @@ class PairGraphAudit:
         left_out = self._larger_sets(data, leak_trial, outcomes)
         scores = {name: one.score(leak_trial) for name, one in outcomes.items()}
         q_values = ablation_q_values(scores)
+        above = excess_ends(leak_trial, outcomes["leakage"], scores["leakage"])
         parts = _parts_of_the_leak(data, pairs, leak_trial, outcomes["leakage"].credits)
         del pairs
         summary: Summary = {
@@ -166,6 +167,7 @@ class PairGraphAudit:
             "graph": graph,
             "parts": parts,
         }
+        summary["intervals"]["leakage"] |= dict(zip(("excess_low", "excess_high"), above, strict=True))
         by_frequency = label_by_frequency(data, features, weights)
         tables = {
             "pair_graph": _table(scores, q_values, leak_trial.chance),

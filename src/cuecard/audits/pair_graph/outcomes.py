@@ -23,7 +23,7 @@ from cuecard.stats.scores.auc import (
     counted_score_tests,
     label_auc,
 )
-from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
+from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, excess_interval, share_interval
 from cuecard.stats.scores.score_test import ScoreTest, choice_score_test_in_parts, score_test
 
 #: Copies of either sentence are one observation.
@@ -61,6 +61,20 @@ class ForestOutcome:
             self.auc.low,
             self.auc.high,
         )
+
+
+def excess_ends(trial: Trial, found: ForestOutcome, score: Score) -> tuple[float, float]:
+    """Return low and high end of how far the accuracy is above chance: of pairs, the majority is that of a sample."""
+    if trial.data.grouped:
+        return score.low - trial.chance, score.high - trial.chance
+    rows = np.flatnonzero(trial.scored)
+    return excess_interval(
+        found.credits,
+        trial.data.label_codes[rows],
+        units=None if trial.groups is None else trial.groups[rows],
+        weights=None if trial.weights is None else trial.weights[rows],
+        inflation=_inflation(trial),
+    )
 
 
 def outcome(trial: Trial, features: npt.ArrayLike | Points, *, distinct: bool = True) -> ForestOutcome:

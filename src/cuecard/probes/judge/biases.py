@@ -12,10 +12,10 @@ import polars as pl
 from cuecard.analysis import Row
 from cuecard.features.style import formatting
 from cuecard.stats import accuracy_log_p, clopper_pearson
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit
 from cuecard.stats.preferences.win_rates import cohen_kappa, lowess
-from cuecard.stats.scores.cross_fit_intervals import mean_interval
+from cuecard.stats.scores.cross_fit_intervals import effective_units, mean_interval
 
 #: Fewer comparisons than this are not tested.
 FEWEST = 20
@@ -28,9 +28,14 @@ _SAME = ("item", "judge")
 
 
 def position(table: pl.DataFrame) -> Row | None:
-    """Return how often the verdict stays when the order is swapped, and which way flips go, with an exact test."""
+    """Return how often the verdict stays when the order is swapped, and which way flips go, with an exact test.
+
+    Comparisons of one prompt are one observation as far as they agree.
+    """
     ordered = table.filter(pl.col("first").is_in([0.0, 1.0]))
-    by_order = ordered.group_by(*_SAME, "first", maintain_order=True).agg(pl.col("preferred").first())
+    by_order = ordered.group_by(*_SAME, "first", maintain_order=True).agg(
+        pl.col("^(preferred|prompt)$").first()
+    )
     both = by_order.filter(first=1.0).join(
         by_order.filter(first=0.0), on=_SAME, suffix="_b", nulls_equal=True, maintain_order="left"
     )
@@ -41,19 +46,22 @@ def position(table: pl.DataFrame) -> Row | None:
     to_first = int(((shown_a == 1) & (shown_b == 0)).sum())
     to_second = int(((shown_a == 0) & (shown_b == 1)).sum())
     flips = to_first + to_second
-    low, high = clopper_pearson(same, n, 0.95)
-    first_low, first_high = clopper_pearson(to_first, flips, 0.95) if flips else (0.0, 1.0)
-    p = math.exp(float(accuracy_log_p(to_first, flips, 0.5, "two-sided"))) if flips else 1.0
+    clusters = _clusters(both)
+    flipped = (shown_a != shown_b) & (shown_a != 0.5) & (shown_b != 0.5)
+    low, high, _ = _exact_share(shown_a == shown_b, clusters)
+    first_low, first_high, p = (
+        _exact_share((shown_a == 1)[flipped], clusters[flipped]) if flips else (0.0, 1.0, 1.0)
+    )
     return {
         "n": n,
         "consistency": same / n,
-        "low": float(low),
-        "high": float(high),
+        "low": low,
+        "high": high,
         "to_first": to_first,
         "to_second": to_second,
         "first_share": to_first / flips if flips else None,
-        "first_low": float(first_low),
-        "first_high": float(first_high),
+        "first_low": first_low,
+        "first_high": first_high,
         "p_value": min(p, 1.0),
     }
 
@@ -254,8 +262,19 @@ def _words(texts: pl.Series) -> Floats:
 
 def _clusters(rows: pl.DataFrame) -> Ints:
     """Return a code for every prompt; for every comparison where there are none."""
-    names = rows["prompt"] if rows["prompt"].null_count() == 0 else rows["item"]
+    known = "prompt" in rows.columns and rows["prompt"].null_count() == 0
+    names = rows["prompt" if known else "item"]
     return names.rank("dense").to_numpy().astype(np.int64)
+
+
+def _exact_share(hits: Bools, clusters: Ints) -> tuple[float, float, float]:
+    """Return a share's exact interval and the two-sided p-value of one half, of as many examples as clusters leave."""
+    n = len(hits)
+    worth = max(1, round(effective_units(hits.astype(np.float64), clusters)))
+    count = round(int(hits.sum()) * worth / n)
+    low, high = clopper_pearson(count, worth, 0.95)
+    p = math.exp(float(accuracy_log_p(count, worth, 0.5, "two-sided")))
+    return float(low), float(high), p
 
 
 def _mean(values: Floats, clusters: Ints) -> dict[str, float]:
