@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
 import os
@@ -254,6 +255,12 @@ class Space:
         if len(rows) and follows(rows):
             return values[int(rows[0]) :][: len(rows)]
         return self.computed(values.dtype, len(rows), lambda some: values[rows[some]])
+
+    def release(self) -> None:
+        """Give memory that is free back to the system, where arrays are in files: it keeps their pages."""
+        if self.folder is not None and sys.platform == "linux":
+            with suppress(AttributeError, OSError):  # other libraries than glibc give it back by themselves
+                ctypes.CDLL(None).malloc_trim(0)
 
     @contextmanager
     def place(self) -> Iterator[Path | None]:

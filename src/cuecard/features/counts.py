@@ -189,6 +189,7 @@ def count_cues(
     listed = instances.grouped or weights is not None
     for family in families:
         counted = None
+        instances.space.release()
         with skipping(family, data.language, skipped):
             presence = on_disk.get(family.name)
             if isinstance(presence, Exception):

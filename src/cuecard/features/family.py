@@ -184,6 +184,7 @@ def listed_by_chunk(families: Sequence[Family], data: Encoded) -> dict[str, Pres
                 ).to_numpy()[codes]
             ids[i].add(codes)
             sizes[i].add(np.diff(presence.indptr))
+        space.release()
     listed: dict[str, Presence | Exception] = {**failed}
     for i, family in enumerate(families):
         if family.name not in failed:

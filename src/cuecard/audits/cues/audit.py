@@ -142,6 +142,7 @@ class Cues:
         weights = unequal_weights(encoded.instances, self.weights)
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
         self._check_named(counts)
+        data.space.release()
         return counts, encoded, families, weights
 
     def _check_named(self, counts: CueCounts) -> None:

@@ -69,16 +69,16 @@ def all_features(
     surely raises its label above chance. The number of words says nothing.
     """
     alpha = evidence.alpha
-    of_one_text = cues.filter(~pl.col("family").is_in(evidence.relational))
+    of_one_text = ~cues["family"].is_in(evidence.relational)
     significant = int(cues["significant"].sum())
     tested = plural(cues.height + evidence.by_length, "feature") + (
         " other than words" if besides_words else ""
     )
-    if not of_one_text["significant"].any():
+    if not (cues["significant"] & of_one_text).any():
         title = "No cue found"
         if significant:
             title = "No cue found in a single text"
-            tested = plural(of_one_text.height, "feature") + " of a single text"
+            tested = plural(int(of_one_text.sum()), "feature") + " of a single text"
         text = f"None of {tested} is associated with the label (q ≤ {alpha:g})."
         text += _detectable(cues, evidence.total, alpha)
         return Finding(
@@ -93,7 +93,9 @@ def all_features(
         text += (
             f", but no label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or more (95 % CI)."
         )
-        family, name = of_one_text.filter("significant").select("family", "feature").row(0)
+        family, name = cues.select("family", "feature").row(
+            int((cues["significant"] & of_one_text).arg_max() or 0)
+        )
         text += f" The most significant: {cue_name(family, name, evidence.phrases)}."
         return Finding(
             "cues", "info", title, text, value=share, n=evidence.total, key=ALL_FEATURES, counted="instances"

@@ -309,6 +309,7 @@ def _shared(
         more[:-1] |= more[1:]
         texts.add(rows[places[order[more]]])
         of_texts.add(rising[more])
+    space.release()
     return texts.array(), of_texts.array()
 
 
