@@ -23,6 +23,7 @@ from cuecard.audits.column_cells import (
 )
 from cuecard.audits.partial_input.guesses import guess_rows
 from cuecard.audits.partial_input.judging import against_chance, interval
+from cuecard.audits.scores import score_column
 from cuecard.data import COLUMNS, TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.layout.responses import FILE_POSITION
@@ -260,7 +261,9 @@ class Columns:
         data, starts = examples.instances, examples.first_rows[:-1]
         shared: list[pl.Series] = []
         differing: list[pl.Series] = []
-        for column in data.table.select(pl.exclude(*COLUMNS, FILE_POSITION)):
+        for column in data.table.select(
+            pl.exclude(*COLUMNS, FILE_POSITION, score_column(data) or FILE_POSITION)
+        ):
             if column.name in (self.weights, data.cluster) or column.dtype.is_nested():
                 continue
             if isinstance(column.dtype, pl.Enum | pl.Categorical):

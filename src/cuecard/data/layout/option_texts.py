@@ -27,6 +27,7 @@ _MARKS = (
 )
 _PREFIX = re.compile(rf"^\s*(?:{_BRACKETED}|{_BARE})\s*(?=\S)")
 _BULLET = re.compile(r"^\s*[-*•]\s+")
+_SIMPLE = r"""^\s*\['[^'"\\]*'(?:, '[^'"\\]*')+\]\s*$"""
 _ASKED = re.compile(r"\s*\n\s*(?:the\s+)?answer\s*:?\s*$", re.IGNORECASE)
 
 
@@ -122,7 +123,14 @@ def each_distinct(values: pl.Series, parse: Callable[[str], object], dtype: pl.D
 
 def option_lists(values: pl.Series) -> pl.Series:
     """Return texts that hold options as lists of them; a text that is no list gives null."""
-    return each_distinct(values, split_options, pl.List(pl.String))
+    # Lists as Python writes them, without quotes inside, are split at once; other texts one by one.
+    simple = values.str.contains(_SIMPLE).fill_null(False)
+    if not simple.any():
+        return each_distinct(values, split_options, pl.List(pl.String))
+    plain = values.str.strip_chars().str.slice(2).str.strip_suffix("']").str.split("', '")
+    rest = pl.select(pl.when(~simple).then(values)).to_series().alias(values.name)
+    parsed = each_distinct(rest, split_options, pl.List(pl.String))
+    return pl.select(pl.when(simple).then(plain).otherwise(parsed)).to_series().alias(values.name)
 
 
 def question_and_options(values: pl.Series) -> tuple[pl.Series, pl.Series]:
