@@ -13,7 +13,7 @@ import polars as pl
 
 from cuecard.analysis import Measure, MeasureKind, Result, Summary
 from cuecard.audits.cues.findings import cue_findings, rare_features
-from cuecard.audits.cues.overall import CueEvidence, strongest_words
+from cuecard.audits.cues.overall import WORDS, CueEvidence, strongest_words
 from cuecard.audits.cues.redundancy import COMPARED, given_length, redundancy_table, with_length
 from cuecard.audits.cues.replication import CueRows, cue_rows, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
@@ -82,6 +82,8 @@ class Cues:
         prior: chance level of a label: its share of train, or 1/number of labels.
         sort: order of the table of cues: by "significance", or by "cueness", the score of ICQ, cues first.
         weights: extra column that holds every instance's weight; all count the same by default.
+        expect: families that are a part of the task, or "words" for all that read what a text says: their cues are
+            listed, and are no shortcuts.
     """
 
     name: ClassVar[str] = NAME
@@ -106,6 +108,7 @@ class Cues:
     prior: Prior = "train"
     sort: Order = "significance"
     weights: str | None = None
+    expect: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
@@ -116,6 +119,9 @@ class Cues:
         ):
             if repeated := [name for name, n in Counter(values).items() if n > 1]:
                 raise UsageError(f"The {kind} {repeated[0]!r} is repeated; name each one once.")
+        for name in self.expect:
+            if name not in (WORDS, *names):
+                raise unknown_name("expected family", name, [WORDS, *names])
         if self.tokens is not None:
             TOKENISERS.get(self.tokens)
         for option, value, allowed in (
@@ -231,6 +237,7 @@ class Cues:
             int(counts.totals[0].sum()),
             self.alpha,
             by_length,
+            self.expect,
         )
         findings = with_length(cue_findings(evidence), by_length, sample.instances.task) + rare_features(
             counts

@@ -46,8 +46,10 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     confirmed = cues.filter(~pl.col("outcome").is_in([VANISHES, REVERSES]))
     lost = cues.filter(pl.col("outcome").is_in([VANISHES, REVERSES]))
     of_one_text = ~pl.col("family").is_in(relational)
-    # What one text says is what a text task is about: there, only what is no part of it is a shortcut.
-    content = [] if evidence.sample.task != "text" else [name for name in phrases if name not in blind]
+    # What one text says is what a text task is about: there, only what is no part of it is surely a shortcut.
+    expected = evidence.expected
+    words = [] if evidence.sample.task != "text" else [name for name in phrases if name not in blind]
+    content = [*words, *(name for name in expected if name not in words)]
     shortcuts = of_one_text & ~pl.col("family").is_in(content)
     new = confirmed.filter(pl.col("column").is_in(_not_told_before(evidence.redundancy, content).implode()))
     shown = pl.concat(
@@ -58,6 +60,7 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
             for label in evidence.sample.labels
         ]
     ).sort("given_away", descending=True, maintain_order=True)
+    of_form = confirmed.filter(pl.col("family").is_in(blind))["given_away"].max()
     findings = []
     for row, examples in zip(shown.iter_rows(named=True), _examples(shown, evidence), strict=True):
         finding = _cue(row, phrases, evidence, examples)
@@ -66,12 +69,21 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
             finding = _as_information(finding, why)
         elif row["family"] in relational:
             finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
-        elif row["family"] in content:
-            finding = _as_information(finding, "What the text says may be the task or a shortcut.")
+        elif row["family"] in expected:
+            finding = _as_information(finding, "It is expected as a part of the task (--expect).")
+        elif row["family"] in words:
+            # Words that give more away than any form lead, but nobody knows whether they are the task.
+            leads = row["given_away"] > (of_form or 0.0) and finding.severity != "info"
+            finding = _as_information(finding, f"What the text says may be the task or a shortcut. {EXPECT}")
+            finding = replace(finding, severity="low") if leads else finding
         findings.append(finding)
     tested = evidence.cues.filter(~pl.col("family").is_in(content))
     overall = all_features(evidence, tested, confirmed.filter(shortcuts), besides_words=bool(content))
-    told = [SEVERITIES.index(finding.severity) for finding in findings]
+    told = [
+        SEVERITIES.index(finding.severity)
+        for finding, family in zip(findings, shown["family"], strict=True)
+        if family not in content
+    ]
     told_elsewhere = SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES))
     if told_elsewhere or evidence.sample.fixed_options:
         overall = replace(overall, severity="info")  # single cues say it already
@@ -79,6 +91,10 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     if "test" in evidence.sample.splits and lost.filter(of_one_text).height:
         findings.append(not_replicated(lost.filter(of_one_text), cues.filter(of_one_text).height, phrases))
     return findings
+
+
+#: What to type where the words of a text are what its label is about.
+EXPECT = "If it is the task, type --expect words."
 
 
 def notable_cues(evidence: CueEvidence) -> pl.DataFrame:

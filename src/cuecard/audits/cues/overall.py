@@ -31,6 +31,15 @@ WORDS_LISTED, LEAST_COVERAGE, FEWEST_TEXTS = 8, 0.001, 20
 TYPICAL = 0.05
 
 
+#: What to name, beside families, as expected: all families that read what a text says.
+WORDS = "words"
+
+
+def says(family: Family) -> bool:
+    """Return whether a family reads what a text says, and not only its form or its likeness to another text."""
+    return not (getattr(family, "content_blind", False) or getattr(family, "relational", False))
+
+
 @dataclass(frozen=True, eq=False)
 class CueEvidence:
     """What the findings rest on: the cues of the table, and of the strongest, how they replicate and co-occur.
@@ -48,6 +57,17 @@ class CueEvidence:
     total: int
     alpha: float
     by_length: int = 0
+    #: Families, or "words" for all that read what a text says, that the user calls a part of the task.
+    expect: Sequence[str] = ()
+
+    @property
+    def expected(self) -> list[str]:
+        """The families that the user calls a part of the task."""
+        return [
+            one.name
+            for one in self.families
+            if one.name in self.expect or (WORDS in self.expect and says(one))
+        ]
 
     @property
     def phrases(self) -> dict[str, str]:

@@ -100,6 +100,15 @@ def audit(
             default="significance",
         ),
     ] = None,
+    expect: Annotated[
+        str | None,
+        option(
+            "--expect",
+            "A,B",
+            "Feature families that are part of the task, no shortcuts; words: all that read what a text says.",
+            panel=FEATURES,
+        ),
+    ] = None,
     no_cache: NoCacheOption = False,
     memory: MemoryOption = None,
     engine: Annotated[
@@ -166,6 +175,7 @@ def audit(
                 learner_settings=of_models or None,
                 learner_condition=learner_condition,
                 sort=sort,
+                expect=names_of(expect),
                 cache=False if no_cache else None,
                 engine=engine,
                 memory=memory,
