@@ -81,3 +81,28 @@ def test_answers_in_words_are_no_classes():
     rows = [{"question": f"What is {i}?", "answer": f"number {i}"} for i in range(40)]
     with pytest.raises(InputError, match="these are answers, not classes"):
         load(rows, columns={"text": "question", "label": "answer"})
+
+
+def test_a_question_without_a_right_option_is_dropped_and_counted():
+    rows = [
+        {
+            "query": f"What is {i}?",
+            "passages": {
+                "is_selected": [0, 0] if i % 4 == 0 else [1, 0],
+                "passage_text": [f"a {i}", f"b {i}"],
+            },
+        }
+        for i in range(24)
+    ]
+    data = load(rows)
+    assert (data.n_examples, data.report.dropped) == (18, {"missing answer": 6})
+
+
+def test_letters_before_options_are_stripped_only_where_all_rows_count_up():
+    rows = [
+        {"question": f"Who is {i}?", "options": ["A. Lincoln", "G. Bush"], "answer": "G. Bush"}
+        for i in range(9)
+    ]
+    assert set(load(rows).table["hypothesis"]) == {"A. Lincoln", "G. Bush"}
+    rows = [{**row, "options": ["A. Lincoln", "B. Bush"], "answer": "B. Bush"} for row in rows]
+    assert set(load(rows).table["hypothesis"]) == {"Lincoln", "Bush"}

@@ -67,8 +67,8 @@ class Rows:
         option(
             "--labels",
             "VALUE=NAME,…",
-            "Names for label values, such as 0=entailment,1=neutral, or a threshold on a column of numbers, "
-            "such as 'score>3.6'.",
+            "Names for label values, such as 0=entailment,1=neutral; a threshold on a column of numbers, such as "
+            "'score>3.6'; or one of several labels per row, such as 'labels has joy'.",
             panel=DATA,
         ),
     ] = None

@@ -349,7 +349,9 @@ def _places_of_flags(values: pl.Series, lists: pl.Series) -> pl.Series:
 
 
 def _exploded(answers: pl.Series, lists: pl.Series, keys: pl.Series | None) -> Answered:
-    rows = pl.DataFrame({"answers": answers}).with_row_index("row").explode("answers")
+    none = pl.Series([[None]], dtype=answers.dtype)
+    padded = pl.select(pl.when(answers.list.len() > 0).then(answers).otherwise(none)).to_series()
+    rows = pl.DataFrame({"answers": padded}).with_row_index("row").explode("answers")
     at = rows["row"]
     return Answered(
         rows["answers"], lists.gather(at), keys.gather(at) if keys is not None else None, rows=at.to_numpy()

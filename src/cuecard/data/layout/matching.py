@@ -198,6 +198,8 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], fra
         premise, hypothesis = first_present([first], names), first_present([second], names)
         if not premise or not hypothesis or not all(_is_text(frame.schema[c]) for c in premise + hypothesis):
             continue
+        if (first, second) in RESPONSE_PAIRS and few_values(frame[hypothesis[0]]):
+            continue  # yes or no: an answer that is a label
         if roles.get("premise", premise) != premise or roles.get("hypothesis", hypothesis) != hypothesis:
             continue
         roles["premise"], roles["hypothesis"] = premise, hypothesis
