@@ -75,17 +75,26 @@ def _named(measures: Iterable[Measure]) -> tuple[str, ...]:
     return tuple(f"{feature_named(measure)} {percent(measure.value)}" for measure in measures)
 
 
+def _word(measure: Measure) -> str:
+    """Return the word that a share of a label is about; a word may have a full stop, as its label may.
+
+    >>> _word(Measure("cues.gives_away.a.b.u.s.", 0.9, label="share of a.b where “u.s.” occurs"))
+    'u.s.'
+    """
+    return measure.label.removesuffix("” occurs").rpartition(" where “")[2]
+
+
 def carried_by_strongest(results: Mapping[str, Result]) -> list[Measure]:
     """Return what the words that give most away carry of the score of partial input, where both are known."""
     of_model, of_cues = results.get("partial_input"), results.get("cues")
     carried = None if of_model is None else of_model.tables.get("carried")
     if of_model is None or carried is None or of_cues is None:
         return []
-    words = [m.name for m in of_cues.measures if m.name.startswith(_STRONGEST)]
+    words = [_word(m) for m in of_cues.measures if m.name.startswith(_STRONGEST)]
     known = next((m for m in of_model.measures if m.name.endswith(_CARRIED)), None)
     if known is None or not words:
         return []
-    named = pl.Series([name.rpartition(".")[2] for name in words])
+    named = pl.Series(words)
     share = carried.filter((pl.col("family") == "word") & pl.col("feature").is_in(named.implode()))[
         "share"
     ].sum()
