@@ -94,11 +94,14 @@ def test_a_correction_that_goes_too_far_is_significant(biased):
     assert closed.metrics["after"]["log10_p"] > np.log10(0.05)
 
 
-def test_words_that_predict_nothing_are_not_corrected_for(biased):
+def test_it_is_said_where_no_word_is_significant(biased):
     data, predictions = biased
     rng = np.random.default_rng(2)
-    with pytest.raises(InputError, match="no significant words to correct for"):
-        cc.correct(data.relabelled(rng.permutation(data.label_codes)), of_split(predictions, "test"))
+    mine = of_split(predictions, "test")
+    done = cc.correct(data.relabelled(rng.permutation(data.label_codes)), mine)
+    assert not done.metrics["significant"]
+    assert "No word is a significant cue" in cost_sentence(done.metrics)
+    assert "No word" not in cost_sentence(cc.correct(data, mine).metrics)
 
 
 def test_no_strength_changes_nothing(biased):

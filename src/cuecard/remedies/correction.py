@@ -44,6 +44,8 @@ class ListedCues:
 
     table: pl.DataFrame
     audit: Cues
+    significant: bool = True
+    """Whether there was a significant word among those that were asked for."""
 
     @classmethod
     def of(
@@ -255,22 +257,26 @@ class Correction:
             dev_data, dev_predictions = dev
             tuned = [self._tuned(self._part(dev_data, dev_predictions, listed))]
             probabilities = tuned[0].apply(part)
-        return self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
+        done = self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
+        return replace(done, metrics=done.metrics | {"significant": listed.significant})
 
     def _listed(self, data: Instances, audit: Cues) -> ListedCues:
+        """Return the named cues, otherwise the significant words; where there is none, those of highest z."""
         listed = ListedCues.of(data, audit, names=self.cues, per_label=self.per_label, maximum_q=ALPHA)
-        if listed.table.is_empty():
-            raise InputError(
-                f"{data.name} has no significant words to correct for (q ≤ {ALPHA:g}): name cues with --cues."
-            )
-        return listed
+        if not listed.table.is_empty():
+            return listed
+        every = ListedCues.of(data, audit, per_label=self.per_label)
+        if every.table.is_empty():
+            raise InputError(f"{data.name} has no words to correct for: name cues with --cues.")
+        return replace(every, significant=False)
 
     def _one_file(self, data: Instances, predictions: Predictions, audit: Cues) -> Corrected:
         """Correct every fold for the cues of the others, with strengths that were tuned there."""
         gold = check_test(data).gold
         fold = self._test_folds(data, gold)
         whole = beside(data, np.ones(len(gold), np.bool_))
-        cue_set = self._listed(whole, audit).cue_set(whole)
+        listed = self._listed(whole, audit)
+        cue_set = listed.cue_set(whole)
         probabilities: list[Floats] = []
         groups: list[CueGroups] = []
         tuned: list[Tuned] = []
@@ -284,7 +290,8 @@ class Correction:
         order = np.argsort(np.concatenate(numbers))
         members = CueGroups(*(np.concatenate([getattr(g, name) for g in groups])[order] for name in MEMBERS))
         corrected = np.concatenate(probabilities)[order]
-        return self._corrected(data, predictions, corrected, tuned, cue_set, on="file", groups=members)
+        done = self._corrected(data, predictions, corrected, tuned, cue_set, on="file", groups=members)
+        return replace(done, metrics=done.metrics | {"significant": listed.significant})
 
     def _part_without(self, data: Instances, predictions: Predictions, here: Ints, audit: Cues) -> Part:
         """Return all examples with the cues of those that are not here; no expert has seen what it predicts."""
@@ -427,6 +434,10 @@ def cost_sentence(metrics: Row) -> str:
     level = float(np.log10(ALPHA))
     idle = min(before["log10_p"], before["log10_p_within_label"]) > level
     note = " The gap before is not significant: there is no evidence of cues to correct for." if idle else ""
+    if not metrics.get("significant", True):
+        note += (
+            " No word is a significant cue, so that the words of highest z were taken: name cues with --cues."
+        )
     if after["gap_high"] < 0:
         note += " It goes too far: now unusual labels are more accurate; a lower --strength does less."
     return (
