@@ -34,7 +34,7 @@ class FeatureList:
         text = self.named()
         if self.score is None:
             return f"{text}."
-        ends = interval_in_unit(self.score.low, self.score.high, self.score.unit)
+        ends = interval_in_unit(self.score.low, self.score.high, "share")
         interval = f" (95 % CI {ends})" if ends else ""
         they = "they carry" if len(self.features) > 1 else "it carries"
         text += f"; {they} {percent(self.score.value)} of the held-out log score{interval}"

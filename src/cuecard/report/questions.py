@@ -137,9 +137,7 @@ def _lists(card: Card) -> list[Answer]:
             features.question,
             f"{features.named()}.",
             section="partial_input" if features.question == CARRIES_MOST else "cues",
-            value=""
-            if features.score is None
-            else wording.in_unit(features.score.value, features.score.unit),
+            value="" if features.score is None else wording.percent(features.score.value),
             interval="" if features.score is None else "of the held-out log score",
         )
         for features in by_what(card)

@@ -47,14 +47,15 @@ OUTSIDE = MeasureKind(
 RECOVERED = MeasureKind(
     "{shortcut}.percent_s", "{shortcut}: share of the outside model's accuracy (%R_S)", "share", "higher"
 )
+#: Shares of a sum of which some parts may be below zero, so that others can be above 1: scores, not shares.
 CARRIED = MeasureKind(
-    "{shortcut}.carried", "{shortcut}: share of the log score that the listed features carry", "share"
+    "{shortcut}.carried", "{shortcut}: share of the log score that the listed features carry", "score"
 )
-CARRIES = MeasureKind("{shortcut}.carried.{cue}", "score carried by {label}", "share")
+CARRIES = MeasureKind("{shortcut}.carried.{cue}", "score carried by {label}", "score")
 BY_STRONGEST = MeasureKind(
     "{shortcut}.carried_by_strongest",
     "{shortcut}: share of the log score that the words carry that give most away where they occur",
-    "share",
+    "score",
 )
 KINDS = (
     *(ACCURACY, EXCESS, TURNED, AUC, BITS, REFERENCE),
