@@ -368,7 +368,7 @@ def test_a_damaged_row_group_and_a_damaged_file_are_named_and_left_out_where_tha
         cc.audit(folder, only=("overview",), memory="1KB")
     cut = (folder / "02.parquet").read_bytes()
     (folder / "02.parquet").write_bytes(cut[: len(cut) // 2])
-    with pytest.raises(cc.CueCardError, match=r"damaged rows 1 to 65 of 01\.parquet: 65.*--max-skipped 66"):
+    with pytest.raises(cc.CueCardError, match=r"damaged rows 1 to 65 of 01\.parquet: 65.*max_skipped=66"):
         cc.audit(spec(folder, on_error="skip"), only=("overview",), memory="1KB")
     allowed = {"on_error": "skip", "max_skipped": 66}
     card = cc.audit(spec(folder, **allowed), only=STREAMED, memory="1KB")
