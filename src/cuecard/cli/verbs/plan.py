@@ -75,7 +75,8 @@ def plan(
         option(
             "--change",
             "KIND",
-            "drop, rewrite, or for multiple choice re-pair (new wrong choices) or permute (new positions).",
+            "drop, rewrite (a new premise or question, for which the same text has the label that the plan names), or "
+            "for multiple choice re-pair (new wrong choices) or permute (new positions).",
         ),
     ] = "drop",
     change_test: Annotated[

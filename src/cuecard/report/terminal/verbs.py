@@ -196,7 +196,8 @@ def render_plan(plan: Plan, console: Console) -> None:
         how = " so that the same text has the label in the column new_label"
     console.print(Text(f"{_verdict(plan)}: {what}{how}.", style="bold"))
     if plan.left is not None:
-        console.print(Text(_left(plan.left, plan.kind, labelled=plan.labelled)))
+        rewritable = plan.data is None or plan.data.task != "text"
+        console.print(Text(_left(plan.left, plan.kind, labelled=plan.labelled, rewritable=rewritable)))
     selected = any(goal.selected is not None for goal in plan.goals)
     heads = [
         "",
@@ -281,7 +282,7 @@ def _verdict(plan: Plan) -> str:
     }[plan.verdict]
 
 
-def _left(left: Left, kind: str, *, labelled: bool) -> str:
+def _left(left: Left, kind: str, *, labelled: bool, rewritable: bool) -> str:
     """Return what is left for a fresh learner in one sentence or two."""
     after = left.after
     interval = ""
@@ -299,10 +300,8 @@ def _left(left: Left, kind: str, *, labelled: bool) -> str:
     if labelled:
         return f"{text}: rewriting these examples does not lower it significantly. Rewrite more of them."
     verb = {"re-pair": "re-pairing"}.get(kind, "dropping")
-    return (
-        f"{text}: {verb} these examples does not lower it significantly. Collect or rewrite examples instead "
-        "(--change rewrite)."
-    )
+    how = " (--change rewrite)" if rewritable else ""
+    return f"{text}: {verb} these examples does not lower it significantly. Collect or rewrite examples instead{how}."
 
 
 def _by_split(plan: Plan) -> str:
