@@ -60,3 +60,12 @@ def test_only_imports_for_type_checkers_are_read(tmp_path, monkeypatch):
     for absent in ("dumps", "loads", "TYPE_CHECKING"):
         with pytest.raises(AttributeError, match=absent):
             attribute(absent)
+
+
+def test_audits_import_nothing_that_takes_long_before_they_need_it():
+    code = (
+        "import sys; from cuecard.run.auditing import selected_audits; selected_audits(options={}); "
+        "print(*{'scipy.stats', 'scipy.optimize', 'sklearn', 'pandas', 'torch'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.split() == []

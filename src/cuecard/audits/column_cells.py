@@ -12,11 +12,10 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from cuecard.data.examples import Examples
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.scores.contingency import combined_log_p, contingency_log_p, rank_log_p
+from cuecard.stats.scores.contingency import average_ranks, combined_log_p, contingency_log_p, rank_log_p
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, mean_interval
 from cuecard.wording import display_text, percent, plural
 
@@ -218,7 +217,8 @@ class Learner:
             return contingency_log_p(cells.codes[first], gold)
         numbers = cells.numbers[first]
         there = ~np.isnan(numbers)
-        ranks = np.where(there, rankdata(numbers, nan_policy="omit"), 0.0)
+        ranks = np.zeros(len(numbers))
+        ranks[there] = average_ranks(numbers[there])
         tests = [rank_log_p(numbers[there], gold[there])]
         for bins in BINS_TESTED:
             binned = np.ceil(ranks * bins / max(int(there.sum()), 1))

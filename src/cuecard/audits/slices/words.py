@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.special import log_ndtr
-from scipy.stats import hypergeom
 
 from cuecard.analysis import Finding, Summary, severity_of
 from cuecard.audits.cues.statistics import LN10, NullTest, Sums, independent, within_examples
@@ -195,6 +194,8 @@ def _independent(
 
 def _fisher(log_p: Floats, train: Ints, rows: Floats) -> Floats:
     """Return the log p-values of Fisher's exact test in place of those that may be significant."""
+    from scipy.stats import hypergeom
+
     at = np.nonzero(log_p < np.log(0.1))
     k, n = train[at], train.sum(axis=1)[at[0]]
     of_label, total = rows[at], rows.sum(axis=1)[at[0]]

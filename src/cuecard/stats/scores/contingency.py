@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, gamma, rankdata
+from scipy.special import chdtrc, gammaincc
+
+from cuecard.stats.arrays import Floats
 
 
 def contingency_log_p(values: npt.ArrayLike, labels: npt.ArrayLike) -> float:
@@ -38,7 +40,8 @@ def contingency_log_p(values: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     variance = 2 * n / (n - 3) * even_r * even_c + n**2 / (n - 1) * uneven_r * uneven_c
     if variance <= 0:
         return 0.0
-    return float(gamma.logsf(statistic, mean**2 / variance, scale=variance / mean))
+    with np.errstate(divide="ignore"):
+        return float(np.log(gammaincc(mean**2 / variance, max(statistic, 0.0) / (variance / mean))))
 
 
 def rank_log_p(numbers: npt.ArrayLike, labels: npt.ArrayLike) -> float:
@@ -47,13 +50,25 @@ def rank_log_p(numbers: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     >>> round(np.exp(rank_log_p([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1])), 3)
     0.021
     """
-    ranks, codes = rankdata(numbers), np.unique(np.asarray(labels), return_inverse=True)[1]
+    ranks, codes = average_ranks(numbers), np.unique(np.asarray(labels), return_inverse=True)[1]
     counts = np.bincount(codes)
     variance = float(ranks.var(ddof=1)) if len(ranks) > 1 else 0.0
     if len(counts) < 2 or variance <= 0:
         return 0.0
     means = np.bincount(codes, ranks) / counts
-    return float(chi2.logsf(float(counts @ (means - ranks.mean()) ** 2) / variance, len(counts) - 1))
+    statistic = float(counts @ (means - ranks.mean()) ** 2) / variance
+    with np.errstate(divide="ignore"):
+        return float(np.log(chdtrc(len(counts) - 1, statistic)))
+
+
+def average_ranks(numbers: npt.ArrayLike) -> Floats:
+    """Return the rank of every number, from 1; equal ones share the mean of theirs.
+
+    >>> average_ranks([3.0, 1.0, 3.0])
+    array([2.5, 1. , 2.5])
+    """
+    _, place, counts = np.unique(np.asarray(numbers), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
 
 
 def combined_log_p(log_p: Sequence[float]) -> float:
