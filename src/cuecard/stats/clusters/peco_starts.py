@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Array, Floats, Ints
 from cuecard.stats.clusters.peco import Divergence, Mode, check_weights, divergences, score_of
 from cuecard.stats.clusters.peco_null import PLAIN, SampleDesign, label_factors, like_weights
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]
 
+#: Entries of labels that are counted in one product, and instances up to which single precision counts exactly.
+_ENTRIES, _EXACT_SINGLES = 1 << 21, 1 << 24
 EXACT_L2: tuple[tuple[Divergence, Mode], ...] = (("l2", "exact"),)
 
 
@@ -171,9 +175,10 @@ def _shuffled(tables: ClusterTables, permutations: int, seed: int) -> Floats:
         strata=bins if bins is not None and bins.min() < bins.max() else None,
     )
     if parts is None:
-        return np.stack([tables.count(order) for order in orders])
+        return tables.counts((tables.labels[order], tables.weights) for order in orders)
     factors, rest = parts
-    return np.stack([tables.count(order, weights=factors[tables.labels[order]] * rest) for order in orders])
+    shuffles = (tables.labels[order] for order in orders)
+    return tables.counts((labels, factors[labels] * rest) for labels in shuffles)
 
 
 class ClusterTables:
@@ -195,24 +200,32 @@ class ClusterTables:
         sizes = [int(c.max()) + 1 for c in each]
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.fewest = min(sizes)
-        self._cells = np.stack([(c * self.kinds).astype(np.int32) for c in each])
+        places = np.concatenate([c + first for c, first in zip(each, self.bounds[:-1], strict=True)])
+        rows = np.tile(np.arange(len(self.labels), dtype=np.int32), len(each))
+        ones = np.ones(len(rows), dtype=np.float64 if len(self.labels) > _EXACT_SINGLES else np.float32)
+        #: Clusters of all clusterings × instances: 1 for every member.
+        self._members = csr_array((ones, (places, rows)), shape=(int(self.bounds[-1]), len(self.labels)))
 
-    def count(
-        self,
-        order: Ints | None = None,
-        times: Ints | None = None,
-        weights: Floats | None = None,
-    ) -> Floats:
-        """Return the table with labels in this order and weights in theirs, each instance counted that many times."""
-        labels = self.labels if order is None else self.labels[order]
-        weights = self.weights if weights is None else weights
-        if times is not None:
-            weights = times.astype(np.float64) if weights is None else weights * times
-        counted = np.empty((self.bounds[-1], self.kinds))
-        for cells, first, last in zip(self._cells, self.bounds[:-1], self.bounds[1:], strict=True):
-            of_one = np.bincount(cells + labels, weights=weights, minlength=(last - first) * self.kinds)
-            counted[first:last] = of_one.reshape(last - first, self.kinds)
-        return counted
+    def count(self) -> Floats:
+        """Return the table as it is."""
+        return self.counts([(self.labels, self.weights)])[0]
+
+    def counts(self, repeats: Iterable[tuple[Ints, Array | None]]) -> Floats:
+        """Return a table for each repeat, of all instances with its labels and weights (each 1 for None).
+
+        Several are counted in one product with the clusters' members; sums run in the order of the instances.
+        """
+        n, counted = len(self.labels), []
+        at_once = max(1, _ENTRIES // (n * self.kinds))
+        remaining = iter(repeats)
+        while batch := list(islice(remaining, at_once)):
+            whole = all(weights is None or weights.dtype.kind == "i" for _, weights in batch)
+            mass = np.zeros((n, len(batch), self.kinds), dtype=self._members.dtype if whole else np.float64)
+            for i, (labels, weights) in enumerate(batch):
+                mass[np.arange(n), i, labels] = 1 if weights is None else weights
+            tables = (self._members @ mass.reshape(n, -1)).reshape(-1, len(batch), self.kinds)
+            counted.append(tables.transpose(1, 0, 2).astype(np.float64, order="C"))
+        return np.concatenate(counted)
 
     def scores(self, counts: Floats, wanted: Sequence[tuple[Divergence, Mode]]) -> Floats:
         """Return the scores by wanted score, repeat and clustering."""
@@ -235,7 +248,7 @@ class ClusterTables:
             together = _codes(self.units) if self.groups is None else group_units(self.groups, self.units)
         # A stream of its own, so that the number of shuffles does not change the interval.
         drawing = np.random.default_rng([seed, 1])
-        return np.stack(list(_redrawn(self, together, draws, drawing)))
+        return _redrawn(self, together, draws, drawing)
 
     def interval(self, seen: Floats, again: Floats, confidence: float) -> tuple[float, float]:
         """Return the interval of a mean over clusterings, from the means of redrawn tables."""
@@ -246,17 +259,19 @@ def _codes(values: npt.ArrayLike) -> Ints:
     return np.unique(np.asarray(values), return_inverse=True)[1].ravel().astype(np.int64)
 
 
-def _redrawn(
-    tables: ClusterTables, groups: Ints | None, draws: int, rng: np.random.Generator
-) -> Iterator[Floats]:
-    """Yield tables of as many instances, or groups of instances, drawn with replacement."""
-    seen = tables.count()
+def _redrawn(tables: ClusterTables, groups: Ints | None, draws: int, rng: np.random.Generator) -> Floats:
+    """Return tables of as many instances, or groups of instances, drawn with replacement."""
     n = len(tables.labels) if groups is None else int(groups.max()) + 1
-    for _ in range(draws):
-        times = np.bincount(rng.integers(0, n, n), minlength=n)
-        drawn = tables.count(times=times if groups is None else times[groups])
-        # A cluster that no draw hits has no labels to compare; it keeps those it has.
-        yield np.where(drawn.sum(axis=1, keepdims=True) > 0, drawn, seen)
+
+    def weights() -> Iterator[Array]:
+        for _ in range(draws):
+            times = np.bincount(rng.integers(0, n, n), minlength=n)
+            drawn = times if groups is None else times[groups]
+            yield drawn if tables.weights is None else tables.weights * drawn
+
+    counts = tables.counts((tables.labels, drawn) for drawn in weights())
+    # A cluster that no draw hits has no labels to compare; it keeps those it has.
+    return np.where(counts.sum(axis=2, keepdims=True) > 0, counts, tables.count())
 
 
 def _as_high(null: Floats, seen: float | Floats) -> npt.NDArray[np.float64]:
