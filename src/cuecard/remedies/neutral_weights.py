@@ -211,7 +211,7 @@ def _finding(summary: Row, before: WeightedShare, after: WeightedShare) -> Findi
         f"{summary['largest']:.2f}."
     )
     if after.high < majority:
-        text += " It is below the majority baseline because the forest's errors have the largest weights."
+        text += " It is below the majority baseline."
     if summary["infinite"]:
         text += (
             f" {plural(summary['infinite'], 'weight')} would be infinite, because the forest predicts the label of the "
@@ -220,9 +220,7 @@ def _finding(summary: Row, before: WeightedShare, after: WeightedShare) -> Findi
     if summary["clipped"]:
         text += f" {plural(summary['clipped'], 'weight was', 'weights were')} clipped to the maximum."
     if few and not summary["clipped"]:
-        text += (
-            " A few examples have most of the weight; --max-weight 20 increases the effective sample size."
-        )
+        text += f" That is below {percent(LOW_SHARE)} of the examples; --max-weight 20 increases it."
     if remains:
         text += " The pair graph still predicts the label with these weights" + (
             "; a higher --max-weight removes more of it, but reduces the effective sample size."
