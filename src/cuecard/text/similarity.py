@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cuecard.data.space import MEMORY, Space
 from cuecard.stats import _native
-from cuecard.stats.arrays import Codes, Floats, Ints, chunks
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
 from cuecard.text.tokens import Tokens, presence_counts
 
 Ids = npt.NDArray[np.int32]
@@ -19,6 +19,8 @@ Ids = npt.NDArray[np.int32]
 CANDIDATES, NEAREST = 20, 5
 #: Occurrences of its rarest words that are looked up for every text.
 LOOKED_UP = 1_000
+#: Occurrences that some texts look up together.
+TOGETHER = 1 << 22
 #: Texts whose words are read at a time.
 READ = 1 << 18
 #: Texts that share less than this part of their weight are not joined.
@@ -86,17 +88,15 @@ def neighbour_agreement(
     if len(rows) < FEWEST_PAIRS or spread <= 0:
         return None
     asked = np.sort(np.random.default_rng(0).permutation(len(rows))[:ASKED]).astype(np.int64)
-    frequency, sharing = _sharing_rare_words(texts, rows, asked)
-    candidates = texts.gathered(rows[sharing], space)
-    nearest, similarity = _nearest(candidates, np.searchsorted(sharing, asked), 1, frequency, len(rows))
-    having = (nearest[:, 0] >= 0) & (similarity[:, 0] >= ALIKE)
+    nearest, similarity = _nearest_of_many(texts, rows, asked, space)
+    having = (nearest >= 0) & (similarity >= ALIKE)
     n = int(having.sum())
     if n < FEWEST_PAIRS:
         return None
-    one, other = (shares(of) for of in (asked[having], sharing[nearest[having, 0]]))
+    one, other = (shares(of) for of in (asked[having], nearest[having]))
     products = ((one - prior) * (other - prior)).sum(axis=1) / spread
     mean, half = float(products.mean()), 1.96 * float(products.std(ddof=1)) / np.sqrt(n)
-    return NeighbourAgreement(mean, mean - half, mean + half, n, float(similarity[having, 0].mean()))
+    return NeighbourAgreement(mean, mean - half, mean + half, n, float(similarity[having].mean()))
 
 
 def similar_units(texts: Tokens) -> Ints:
@@ -121,31 +121,55 @@ def _similar_pairs(side: DistinctTexts) -> tuple[Ids, Ids, Floats]:
     return group[text], group[nearest[text, place]], similarity[text, place]
 
 
-def _sharing_rare_words(texts: Tokens, rows: Codes, asked: Ints) -> tuple[Ints, Ints]:
-    """Return in how many texts of `rows` each word is, and the texts that share a word that some of them look up."""
+def _nearest_of_many(texts: Tokens, rows: Codes, asked: Ints, space: Space) -> tuple[Ints, Floats]:
+    """Return the text of `rows` that is nearest to each of some, -1 where there is none, and how similar it is.
+
+    Only texts that share a word that is looked up are compared, those of some of the asked ones at a time.
+    """
     frequency = np.zeros(texts.n_types, dtype=np.int64)
     for some in chunks(len(rows), READ):
         part = texts.gather(rows[some])
         frequency += presence_counts(part, np.zeros(len(part), dtype=np.int32), 1)[:, 0]
-    looked_up = np.zeros(texts.n_types, dtype=np.bool_)
-    own = texts.gather(rows[asked])
-    for i in range(len(asked)):
-        words = np.unique(own.ids[own.offsets[i] : own.offsets[i + 1]])
-        if not len(words):
-            continue
-        spent, word = 0, words[0]
-        for word in words[np.argsort(frequency[words])]:
-            if spent + frequency[word] > (LOOKED_UP if spent else 20 * LOOKED_UP):
-                break
-            spent += int(frequency[word])
-        # Words that are as frequent as the last one may be looked up in its place.
-        looked_up[words[frequency[words] <= frequency[word]]] = True
-    found = [asked]
+    batches = _batches(texts.gather(rows[asked]), frequency)
+    found = [space.growing(np.int64) for _ in batches]
     for some in chunks(len(rows), READ):
         part = texts.gather(rows[some])
-        before = np.append(0, np.cumsum(looked_up[part.ids]))[part.offsets]
-        found.append(some.start + np.flatnonzero(np.diff(before)))
-    return frequency, np.unique(np.concatenate(found))
+        for sharing, (_, looked_up) in zip(found, batches, strict=True):
+            before = np.append(0, np.cumsum(looked_up[part.ids]))[part.offsets]
+            sharing.add(some.start + np.flatnonzero(np.diff(before)))
+    nearest, similarity = np.full(len(asked), -1, dtype=np.int64), np.zeros(len(asked))
+    for sharing, (places, _) in zip(found, batches, strict=True):
+        own = asked[places]
+        among = np.union1d(sharing.array(), own)
+        compared = texts.gathered(rows[among], space)
+        place, similar = _nearest(compared, np.searchsorted(among, own), 1, frequency, len(rows))
+        nearest[places] = np.where(place[:, 0] >= 0, among[place[:, 0]], -1)
+        similarity[places] = similar[:, 0]
+        space.release()
+    return nearest, similarity
+
+
+def _batches(asked: Tokens, frequency: Ints) -> list[tuple[slice, Bools]]:
+    """Return ranges of texts that look up at most `TOGETHER` occurrences of words, and the words of each range."""
+    batches: list[tuple[slice, Bools]] = []
+    start = together = 0
+    looked_up = np.zeros(len(frequency), dtype=np.bool_)
+    for i in range(len(asked)):
+        words = np.unique(asked.ids[asked.offsets[i] : asked.offsets[i + 1]])
+        words = words[np.argsort(frequency[words])]
+        spent = np.cumsum(frequency[words])
+        # The rarest words that have `LOOKED_UP` occurrences together, and those as frequent as the last one.
+        n = np.searchsorted(spent, LOOKED_UP, side="right")
+        n = max(n, int(len(words) > 0 and spent[0] <= 20 * LOOKED_UP))
+        if n:
+            n = np.searchsorted(frequency[words], frequency[words[n - 1]], side="right")
+        if n and together and together + spent[n - 1] > TOGETHER:
+            batches.append((slice(start, i), looked_up))
+            start, together, looked_up = i, 0, np.zeros(len(frequency), dtype=np.bool_)
+        if n:
+            looked_up[words[:n]] = True
+            together += int(spent[n - 1])
+    return [*batches, (slice(start, len(asked)), looked_up)]
 
 
 def _nearest(

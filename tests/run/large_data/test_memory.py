@@ -64,6 +64,7 @@ def test_arrays_of_all_rows_are_on_disk(tmp_path, monkeypatch):
         ("data.units.sketches.ROWS_AT_ONCE", 1_000),
         ("stats.units.codes.AT_A_TIME", 1_000),
         ("text.similarity.READ", 1_000),
+        ("text.similarity.TOGETHER", 1_000),
         ("text.similarity.ASKED", 20),
         ("text.encoded.MANY_TOKENS", 1_000),
         ("text.tokens.LEAST_BITS", 10),

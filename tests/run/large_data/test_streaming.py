@@ -123,6 +123,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, rows, tmp_path, monkeyp
         ("data.units.copies._READ_AGAIN", 30),
         ("data.units.copies._DIVIDED", 40),
         ("text.similarity.READ", 50),
+        ("text.similarity.TOGETHER", 300),
         ("text.encoded.MANY_TOKENS", 100),
         ("features.units.MANY_ROWS", 100),
         ("data.loading.MOST_ROWS", rows),
