@@ -15,6 +15,7 @@ from catalogue import CHOICE, OPEN, PAIR, PREFERENCE, TEXT, Layout
 from cuecard.cli.options.data import first_example
 from cuecard.data import load
 from cuecard.errors import CueCardError
+from cuecard.wording import left_out
 
 PAGE = ROOT / "docs" / "layouts.md"
 WIDTH = 320
@@ -71,8 +72,7 @@ def outcome(layout: Layout) -> str:
         return str(error).replace("the given table", "the file").partition(" If a column")[0]
     roles = ", ".join(f"{role} = `{column}`" for role, column in data.report.recognised.items())
     notes = [note.replace("the given table", "the file") for note in data.report.notes]
-    left = [f"{reason} {n:,}" for reason, n in data.report.dropped.items()]
-    notes += [f"Rows left out: {', '.join(left)}."] if left else []
+    notes += [f"Left out: {left_out(reason, n)}." for reason, n in data.report.dropped.items()]
     example = first_example(data).replace("is read as", "is").replace("<", "&lt;")
     return " ".join([f"**{data.task}**; {roles}. {example}.", *notes])
 

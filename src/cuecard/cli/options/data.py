@@ -242,14 +242,14 @@ class OptionalDataset(Dataset):
 
 def what_was_read(data: Instances) -> str:
     """Return how many examples were read, as which task, from which columns."""
-    from cuecard.wording import SPLIT_NAMES, listed
+    from cuecard.wording import SPLIT_NAMES, left_out, listed
 
     sizes = {name: data.split(name).n_examples for name in data.splits}
     counts = listed([f"{n:,} {SPLIT_NAMES.get(name, name)}" for name, n in sizes.items()])
     columns = ", ".join(f"{role} = {column}" for role, column in data.report.recognised.items())
     line = f"Read {counts} examples. Task: {data.task}{f'. Columns: {columns}' if columns else ''}."
-    dropped = ", ".join(f"{reason} {n:,}" for reason, n in data.report.dropped.items())
-    return "\n".join([line + (f" Rows left out: {dropped}." if dropped else ""), first_example(data)])
+    dropped = listed([left_out(reason, n) for reason, n in data.report.dropped.items()])
+    return "\n".join([line + (f" Left out: {dropped}." if dropped else ""), first_example(data)])
 
 
 def first_example(data: Instances, width: int = 60) -> str:
