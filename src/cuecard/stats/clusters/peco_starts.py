@@ -208,7 +208,8 @@ class ClusterTables:
 
     def count(self) -> Floats:
         """Return the table as it is."""
-        return self.counts([(self.labels, self.weights)])[0]
+        table: Floats = self.counts([(self.labels, self.weights)])[0]
+        return table
 
     def counts(self, repeats: Iterable[tuple[Ints, Array | None]]) -> Floats:
         """Return a table for each repeat, of all instances with its labels and weights (each 1 for None).
