@@ -127,3 +127,32 @@ def test_mutated_layouts_are_right_or_refused_with_a_line_that_works():
     assert not bad
     counts = Counter(found.values())
     assert counts["right"] + counts["refused"] + counts["noted"] >= MUTATIONS - len(KNOWN)
+
+
+#: What recognises a group of layouts, and what it returns where it is not there.
+RECOGNISERS = {
+    "options marked as right": ("matching.flagged_columns", lambda frame: []),
+    "options in one text": ("matching.split_options", lambda text: None),
+    "options inside the question": ("matching.inside_question", lambda text: None),
+    "right and wrong columns": ("matching.right_and_wrong", lambda names: []),
+    "series of options": ("matching.choice_series", lambda names: []),
+    "series of responses": ("matching.response_series", lambda names: []),
+    "prompt and response": ("matching.RESPONSE_PAIRS", ()),
+    "lists of labels": ("matching._is_label_or_list", lambda dtype: not dtype.is_nested()),
+    "texts without a name": ("columns.unused_texts", lambda frame, used: []),
+}
+
+
+@pytest.mark.parametrize("name", RECOGNISERS)
+def test_without_one_of_the_recognisers_no_layout_is_read_wrong(name, monkeypatch):
+    where, instead = RECOGNISERS[name]
+    monkeypatch.setattr(f"cuecard.data.layout.{where}", instead)
+    wrong = []
+    for layout in LAYOUTS:
+        try:
+            data = load(layout.table, **layout.options)
+        except CueCardError:
+            continue
+        if not same(data, layout):
+            wrong.append((layout.name, data.task, outcome(data), dict(data.report.recognised)))
+    assert not wrong

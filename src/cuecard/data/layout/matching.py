@@ -26,6 +26,7 @@ from cuecard.data.layout.roles import (
     normal_name,
     response_series,
     right_and_wrong,
+    series,
 )
 from cuecard.data.layout.texts import is_text_list
 from cuecard.errors import InputError
@@ -198,6 +199,8 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], fra
         premise, hypothesis = first_present([first], names), first_present([second], names)
         if not premise or not hypothesis or not all(_is_text(frame.schema[c]) for c in premise + hypothesis):
             continue
+        if first == "sent1" and series(names, "ending"):
+            continue  # two sentences of a story and its endings
         if (first, second) in RESPONSE_PAIRS and few_values(frame[hypothesis[0]]):
             continue  # yes or no: an answer that is a label
         if roles.get("premise", premise) != premise or roles.get("hypothesis", hypothesis) != hypothesis:
