@@ -127,22 +127,25 @@ def _nearest_of_many(texts: Tokens, rows: Codes, asked: Ints, space: Space) -> t
     Only texts that share a word that is looked up are compared, those of some of the asked ones at a time.
     """
     frequency = np.zeros(texts.n_types, dtype=np.int64)
-    for some in chunks(len(rows), READ):
-        part = texts.gather(rows[some])
-        frequency += presence_counts(part, np.zeros(len(part), dtype=np.int32), 1)[:, 0]
+    distinct = np.zeros(len(texts), dtype=np.bool_)
+    distinct[rows] = True
+    for some in chunks(len(texts), READ):
+        codes = np.where(distinct[some], 0, -1).astype(np.int32)
+        frequency += presence_counts(texts.rows(some.start, some.stop), codes, 1)[:, 0]
     batches = _batches(texts.gather(rows[asked]), frequency)
     found = [space.growing(np.int64) for _ in batches]
     for some in chunks(len(rows), READ):
         part = texts.gather(rows[some])
         for sharing, (_, looked_up) in zip(found, batches, strict=True):
-            before = np.append(0, np.cumsum(looked_up[part.ids]))[part.offsets]
+            before = np.searchsorted(np.flatnonzero(looked_up[part.ids]), part.offsets)
             sharing.add(some.start + np.flatnonzero(np.diff(before)))
     nearest, similarity = np.full(len(asked), -1, dtype=np.int64), np.zeros(len(asked))
     for sharing, (places, _) in zip(found, batches, strict=True):
         own = asked[places]
-        among = np.union1d(sharing.array(), own)
-        compared = texts.gathered(rows[among], space)
-        place, similar = _nearest(compared, np.searchsorted(among, own), 1, frequency, len(rows))
+        compared = np.zeros(len(rows), dtype=np.bool_)
+        compared[sharing.array()] = compared[own] = True
+        among = np.flatnonzero(compared)
+        place, similar = _nearest(texts.gathered(rows[among], space), np.searchsorted(among, own), 1, frequency, len(rows))
         nearest[places] = np.where(place[:, 0] >= 0, among[place[:, 0]], -1)
         similarity[places] = similar[:, 0]
         space.release()
