@@ -145,7 +145,9 @@ def _nearest_of_many(texts: Tokens, rows: Codes, asked: Ints, space: Space) -> t
         compared = np.zeros(len(rows), dtype=np.bool_)
         compared[sharing.array()] = compared[own] = True
         among = np.flatnonzero(compared)
-        place, similar = _nearest(texts.gathered(rows[among], space), np.searchsorted(among, own), 1, frequency, len(rows))
+        place, similar = _nearest(
+            texts.gathered(rows[among], space), np.searchsorted(among, own), 1, frequency, len(rows)
+        )
         nearest[places] = np.where(place[:, 0] >= 0, among[place[:, 0]], -1)
         similarity[places] = similar[:, 0]
         space.release()
