@@ -39,3 +39,8 @@ def test_many_rows_agree_with_pearson_and_kruskal():
 def test_the_combination_of_tiny_p_values_is_finite():
     assert combined_log_p([-800.0, -1.0, -0.5]) == pytest.approx(-800 + np.log(3))
     assert combined_log_p([0.0, 0.0]) == pytest.approx(0.0, abs=0.01)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_p_value_of_zero_decides_the_combination():
+    assert combined_log_p([-np.inf, -np.inf, -1.0]) == -np.inf

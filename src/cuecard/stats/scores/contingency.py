@@ -79,6 +79,8 @@ def combined_log_p(log_p: Sequence[float]) -> float:
     """
     p = np.exp(np.asarray(log_p, dtype=np.float64))
     least = float(min(log_p))
+    if least == -math.inf:  # a p-value of zero among others
+        return least
     if least < -30.0:  # where the tangent is 1 / πp
         return min(0.0, math.log(len(p)) - math.log(float(np.exp(least - np.asarray(log_p)).sum())) + least)
     mean = float(np.tan((0.5 - np.minimum(p, 1 - 1e-9)) * math.pi).mean())
