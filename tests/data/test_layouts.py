@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import polars as pl
 import pytest
 
@@ -153,3 +155,10 @@ def test_a_wide_table_without_names_is_not_guessed():
     rows = {f"column_{i}": [f"a longer text {i} {j}" for j in range(9)] for i in range(4)}
     with pytest.raises(InputError):
         load(pl.DataFrame({**rows, "column_5": [0, 1, 0] * 3}))
+
+
+def test_a_wide_table_is_answered_at_once():
+    texts = {f"col {i}": [f"some text {i} {j}" for j in range(50)] for i in range(200)}
+    start = time.process_time()
+    assert "not recognised" in refused(pl.DataFrame({**texts, "winner": ["a", "b"] * 25}))
+    assert time.process_time() - start < 3

@@ -59,6 +59,8 @@ ASIDE = re.compile(
 _ANSWER = re.compile("answer|correct|gold|label|target|key")
 #: Readings that are tried, at most.
 MOST_TRIED = 12
+#: Columns of a wide table that readings are made of: those found by name, and the first ones.
+WIDEST = 24
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,10 @@ def unrecognised(
             f"or name its columns with --header NAME,NAME,…{rows}"
         )
     filled = {each: fill(each) for each in TASKS}
-    proposer = Proposer(frame, filled)
+    named = [c for roles in filled.values() for columns in roles.values() for c in columns]
+    looked_at = list(dict.fromkeys([*named, *frame.columns[:WIDEST]]))[:WIDEST]
+    first_rows = frame.select(c for c in frame.columns if c in looked_at).head(SAMPLE)
+    proposer = Proposer(first_rows, filled)
     reading = _tried(proposer, task, said, works)
     answers = open_answers(by_normal_name(frame.columns), frame) if task is None and not said else None
     if answers is not None and (reading is None or reading.task in ("pair", "text")):
@@ -322,7 +327,7 @@ def unrecognised(
     nearest = task or (reading.task if reading else _nearest(filled))
     by_name = filled[nearest] if nearest is not None else {}
     lacking = missing_roles(nearest, by_name) if nearest is not None else []
-    texts = tuple(unused_texts(frame, ()))
+    texts = tuple(unused_texts(first_rows, ()))
     paired = {"premise", "hypothesis"} <= filled["pair"].keys() or (reading is None and len(texts) == 2)
     scored: Task = "pair" if paired else "text"
     placed = paired or "text" in filled["text"]
