@@ -309,7 +309,7 @@ def _reliance_finding(table: pl.DataFrame) -> Finding | None:
     else:
         less, more = counts[LESS].height, counts[MORE].height
         title = f"{b} relies on {plural(max(less, more), 'cue')} {LESS if less >= more else MORE} than {a}"
-    return Finding(PAIRED, "info", title, text, n=tested["n"].max(), key=f"{a}/{b}/reliance")
+    return Finding(PAIRED, "info", title, text, n=max(tested["n"].to_list()), key=f"{a}/{b}/reliance")
 
 
 #: Cues that a sentence names.
