@@ -393,7 +393,8 @@ class Instances:
             return choice_units(self.table, examples, hypothesis, self.units("choices"))
         if scope == "example" and self.grouped:
             return example_units(np.arange(len(self)), self.units("choices"), self.units("premise"))
-        return example_units(examples, hypothesis, self.units("premise") if scope == "example" else None)
+        premise = self.units("premise") if scope == "example" else None
+        return example_units(examples, hypothesis, premise, self.space)
 
     @cached_property
     def fixed_options(self) -> tuple[str, ...]:

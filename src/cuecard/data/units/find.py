@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from cuecard.data.units.copies import copies_and_runs, distinct, in_order
+from cuecard.data.fingerprint import mixed
+from cuecard.data.space import MEMORY, Space
+from cuecard.data.units.buckets import Hashes, number_in_order
+from cuecard.data.units.copies import copies_and_runs, in_order
 from cuecard.data.units.sketches import Sketches
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Ints, chunks
 
 UnitScope = Literal["hypothesis", "premise", "choices", "choice", "example"]
 UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
@@ -21,24 +25,36 @@ UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
 QUESTIONS_ALIKE, QUESTIONS_LOOSELY = 0.6, 0.4
 
 
-def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None) -> Ints:
+def example_units(
+    examples: Ints, hypothesis: Ints, premise: Ints | None = None, space: Space = MEMORY
+) -> Ints:
     """Return a number for every row that examples with the same hypotheses (and premise), in any order, share.
 
     `hypothesis` and `premise` are units of texts, numbered without gaps; an example counts as a copy if all its
-    texts are copies.
+    texts are copies. `examples` are numbered in their order.
     """
     if int(hypothesis.max(initial=-1)) + 1 == len(hypothesis) and premise is None:
-        return in_order(examples)  # no hypothesis has a copy
-    # A sum of random numbers, one per unit, is the same for the same hypotheses in any order.
-    rng = np.random.default_rng(0)
-    size = int(max(hypothesis.max(initial=0), 0 if premise is None else premise.max(initial=0))) + 1
-    numbers = rng.integers(0, 2**63, size=(2, size), dtype=np.uint64)
-    ends = _bounds(examples)
-    sums = np.append(np.uint64(0), np.cumsum(numbers[0][hypothesis]))
-    key = sums[ends[1:]] - sums[ends[:-1]]
-    if premise is not None:
-        key ^= numbers[1][premise[ends[:-1]]]
-    return in_order(distinct(key)[1])[examples]
+        return examples  # no hypothesis has a copy
+    n = int(examples[-1]) + 1 if len(examples) else 0
+    ends = None if n == len(examples) else _bounds(examples)
+
+    def keys() -> Iterator[Hashes]:
+        # A sum of random numbers, one per unit, is the same for the same hypotheses in any order.
+        for some in chunks(n):
+            first = np.arange(some.start, some.stop) if ends is None else ends[some]
+            rows = slice(some.start, some.stop) if ends is None else slice(ends[some.start], ends[some.stop])
+            key = np.add.reduceat(_random(hypothesis[rows]), first - first[0])
+            yield key if premise is None else key ^ _random(~premise[first])
+
+    numbers = space.array(np.int64, n)
+    with space.place() as folder:
+        number_in_order(keys(), numbers, folder)
+    return space.gathered(numbers, examples)
+
+
+def _random(units: Ints) -> Hashes:
+    """Return a random number for every unit."""
+    return mixed(mixed(units.view(np.uint64) + np.uint64(1)))
 
 
 def question_units(examples: Ints, sketches: Sketches) -> tuple[Ints, Ints]:
