@@ -66,7 +66,7 @@ POWER = """\
 How often a whole card names a leak, in a finding of at least low severity, beside the best simple test for it at 5 %,
 which is told where to look (`benchmarks/calibration/power_of_cards.py`). The card holds the false discovery rate over
 all of its tests, and states a cue only if its label's share is surely ten points from chance: of word, characters and
-negation, half of the leaks that it does not name are not significant among all features, and half are too small.
+negation, two thirds of the leaks that it does not name are not significant among all features; a third is too small.
 """
 _TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
 _NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at least 95 %"}
