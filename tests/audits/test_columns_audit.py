@@ -325,3 +325,25 @@ def test_a_number_whose_middle_goes_with_a_label_and_a_trend_of_rows_are_named_a
     assert (
         named >= 12
     )  # 15 by chi-square of fifths and Mann–Whitney; 2 where an interval of the accuracy decided
+
+
+def test_a_row_after_a_copy_is_not_said_to_follow_a_label():
+    table = texts(np.tile([0, 1], 200)).table.with_columns(
+        pl.col("hypothesis").gather(np.arange(400) // 2 * 2)
+    )
+    data = Instances(table, "text", ("no", "yes", "open"), "copies")
+    says = {row["column"]: row["says"] for row in Columns().run(data).tables["columns"].iter_rows(named=True)}
+    assert (
+        "after a row of the same or a similar text, 100\xa0% of 200 examples are “yes”"
+        in says["previous row"]
+    )
+    assert "labelled “none”" not in says["previous row"]
+
+
+def test_what_is_associated_without_more_accuracy_has_no_number_beside_its_title():
+    rng = np.random.default_rng(0)
+    labels = (rng.random(800) < np.where(np.arange(800) < 80, 0.55, 0.9)).astype(int)
+    finding = first(texts(labels))
+    assert finding.title == "The order of rows is associated with the label"
+    assert (finding.value, finding.chance) == (None, None)
+    assert "accuracy" in finding.text

@@ -107,10 +107,10 @@ def test_an_answer_that_is_right_too_often_is_a_finding() -> None:
     rows = [
         {
             "question": " ".join(rng.choice(WORDS, 8)),
-            "choices": ["yes", "no"],
+            "choices": ["yes", "no"] if i < 200 else ["it is", f"w{i} it"],
             "answer": int(rng.random() < 0.25),
         }
-        for _ in range(200)
+        for i in range(240)
     ]
     text = titles(load(rows))["A repeated answer predicts the label"]
     assert "“yes” is right in 7" in text

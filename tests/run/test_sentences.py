@@ -19,7 +19,6 @@ QUANTITY = re.compile(
 COMPUTED = {
     "the embedding hardly distinguishes them": "largest_cluster is at least GIANT, and is stated",
     "clearly ": "clusterings_agree",
-    "so this is how often each": "fixed_options, and the share is stated",
     "or by less in many examples": "given_away of the cues is at least MEDIUM_GAIN, whatever their distance",
     "Nearly all questions offer the same options": "fixed options are offered by FIXED_SHARE of the questions",
     "only how often each is right": "fixed options, and the share is stated",

@@ -32,6 +32,8 @@ BINS_TESTED = (4, 12, 32)
 _DATES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
 _TIMES = ("%H:%M:%S", "%H:%M")
 _ROW, _PREVIOUS = "row order", "previous row"
+#: What is said of a row where the one before has the same or a similar text, whose label would be that of a copy.
+_SIMILAR = "after a row of the same or a similar text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +143,16 @@ def cells_of_rows(examples: Examples, gold: Ints, units: Ints) -> Iterator[Cells
     """Yield what the order of rows says, and the ids, unless these count the rows as they are."""
     n = len(examples)
     row = np.arange(n, dtype=np.float64)
-    shown = pl.Series([f"row {i}" for i in range(1, n + 1)])
-    yield Cells(_ROW, "order", _binned(row), shown, row)
-    before = np.concatenate([[0], np.where(units[1:] == units[:-1], 0, gold[:-1] + 1)])
-    names = pl.Series(["none", *answers_of(examples)])
+    rows = pl.Series([f"row {i}" for i in range(1, n + 1)])
+    yield Cells(_ROW, "order", _binned(row), rows, row)
+    before = np.concatenate([[0], np.where(units[1:] == units[:-1], 1, gold[:-1] + 2)])
+    names = pl.Series(
+        [
+            "at the first row",
+            _SIMILAR,
+            *(f"after a row labelled “{shown(name)}”" for name in answers_of(examples)),
+        ]
+    )
     yield Cells(_PREVIOUS, "order", before.astype(np.int64), names.gather(before))
     ids = examples.ids.alias("example_id")
     if (
@@ -268,8 +276,8 @@ class Learner:
             members = np.flatnonzero(inside)
             if not len(members):
                 continue
-            place = "after a row labelled" if cells.column == _PREVIOUS else "at"
-            where = f"{place} “{shown(cells.shown[int(members[0])])}”"
+            value = cells.shown[int(members[0])]
+            where = value if cells.column == _PREVIOUS else f"at “{shown(value)}”"
             if cells.numbers is not None:
                 ends = members[[np.argmin(cells.numbers[members]), np.argmax(cells.numbers[members])]]
                 where = " to ".join(shown(cells.shown[int(end)]) for end in ends)

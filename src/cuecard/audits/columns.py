@@ -143,11 +143,11 @@ def _finding(rules: list[Rule], together: Rule | None) -> Finding:
         text += f" All extra columns together have an accuracy of {percent(together.accuracy)}."
     text += f" {_DECIDES if best.kind == 'column' and best.complete else _MEANING[best.kind]}"
     role: Role = "flaw" if _severity(best) == "low" and best.kind != "copied" else "cue"
-    numbers = {name: getattr(best, name) for name in ("low", "high", "chance", "n")}
     key = "decides" if best.complete else best.kind
-    return Finding(
-        NAME, _severity(best), title, text, best.accuracy, **numbers, key=key, role=role, q_value=best.p_value
-    )
+    finding = Finding(NAME, _severity(best), title, text, n=best.n, key=key, role=role, q_value=best.p_value)
+    if not best.predicts:  # an accuracy beside its chance would contradict the title
+        return finding
+    return replace(finding, value=best.accuracy, low=best.low, high=best.high, chance=best.chance)
 
 
 def columns_findings(rules: list[Rule], together: Rule | None) -> list[Finding]:

@@ -134,7 +134,7 @@ def _named(data: Instances, column: str) -> tuple[str, str]:
 
 def _telling(data: Instances) -> list[Finding]:
     """Return one finding about the texts whose copies lean to a label, led by the one that gives most away."""
-    texts = repeated_texts(data.train)
+    texts = [] if data.fixed_options else repeated_texts(data.train)
     if not texts:
         return []
     first = texts[0]
@@ -168,9 +168,6 @@ def _telling(data: Instances) -> list[Finding]:
         key="repeated-text",
         coverage=covered,
     )
-    if data.fixed_options:
-        why = " All questions offer the same options, so this is how often each is the answer."
-        return [replace(finding, severity="info", text=finding.text + why)]
     return [replace(finding, severity=severity_of(finding.gain))]
 
 

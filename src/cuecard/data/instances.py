@@ -401,11 +401,17 @@ class Instances:
         """The options that nearly all questions offer, in the order of the first of these; empty if they differ."""
         if self.task != "choice" or self.n_examples < 2:
             return ()
-        return self.derived(("fixed options",), self._fixed_options)
+        return self.derived(("fixed options",), lambda: self._options_of_all(ordered=False))
 
-    def _fixed_options(self) -> tuple[str, ...]:
-        hashes = mixed(self.table["hypothesis"].hash().to_numpy())
-        sums = np.add.reduceat(hashes, self.first_rows[:-1])
+    @property
+    def fixed_order(self) -> bool:
+        """Whether nearly all questions offer the same options in the same order."""
+        return bool(self.fixed_options and self._options_of_all(ordered=True))
+
+    def _options_of_all(self, *, ordered: bool) -> tuple[str, ...]:
+        hashes = self.table["hypothesis"].hash().to_numpy()
+        places = np.arange(len(self), dtype=np.uint64) - self.first_rows[self.example_codes].astype(np.uint64)
+        sums = np.add.reduceat(mixed(hashes + places if ordered else hashes), self.first_rows[:-1])
         _, first, count = np.unique(sums, return_index=True, return_counts=True)
         most = int(count.argmax())
         if count[most] < FIXED_SHARE * len(sums):

@@ -17,6 +17,13 @@ from cuecard.wording import listed
 LENGTHS = {"longest": "the most tokens", "shortest": "the fewest tokens"}
 #: Likewise of the format: a text is one "with" them.
 FORMATS = {"ends with a full stop": "a final full stop", "starts in lower case": "a lower-case start"}
+FORMATS |= {
+    name: f"{'an' if name == 'ellipsis' else 'a'} {name}"
+    for name in (
+        "question mark", "exclamation mark", "comma", "semicolon or colon", "dash", "ellipsis", "digit",
+        "word in capitals", "list", "heading", "link", "low written rating", "high written rating",
+    )
+}  # fmt: skip
 
 
 def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:

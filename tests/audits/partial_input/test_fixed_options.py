@@ -40,6 +40,22 @@ def test_the_prior_of_the_answer_is_one_finding_that_names_the_option() -> None:
     assert not [f for f in card.findings if f.title.startswith(("Always choosing", "A model that sees only"))]
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_places_of_options_that_change_are_a_finding_of_their_own(ordered: bool) -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for i in range(300):
+        options = OPTIONS if ordered else [str(option) for option in rng.permutation(OPTIONS)]
+        answer = 0 if rng.random() < 0.5 else int(rng.integers(3))
+        rows.append({"question": f"q{i} w{i}", "choices": options, "answer": answer})
+    data = load(pl.DataFrame(rows))
+    assert data.fixed_order == ordered
+    titles = {f.title for f in cc.audit(data, only=["overview", "cues", "partial_input"]).findings if f.value}
+    assert ("A model that sees only the position of each choice beats chance" in titles) == (not ordered)
+    assert ("The most frequent option predicts the answer" in titles) == ordered
+    assert not {title for title in titles if title.startswith(("Cue", "A repeated"))}
+
+
 def test_even_priors_are_no_finding() -> None:
     found = [
         PartialInput(learning_curve=False).run(questions([1 / 3] * 3, seed)).findings[0].severity != "info"

@@ -57,6 +57,8 @@ def test_units_are_worth_between_one_example_and_all_of_theirs():
     alike = np.repeat(rng.integers(0, 2, 50), 4)
     assert effective_units(alike, units) == 50
     assert effective_units(np.tile([0, 0, 1, 1], 50), units) == 50  # no spread between units: the fewest
+    assert effective_units(np.full(200, 0.25), units) == 200  # ties decide by a draw for each
+    assert effective_units(np.ones(200), units) == 50
     mixed = effective_units(rng.integers(0, 2, 200), units)
     assert 100 < mixed <= 200
     assert effective_units(alike) == 200

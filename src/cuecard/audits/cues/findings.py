@@ -52,6 +52,8 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     content = [*words, *(name for name in expected if name not in words)]
     shortcuts = of_one_text & ~pl.col("family").is_in(content)
     new = confirmed.filter(pl.col("column").is_in(_not_told_before(evidence.redundancy, content).implode()))
+    if evidence.sample.fixed_options:  # these are labels; their place is another cue only where it varies
+        new = new.filter((pl.col("family") == "position") & (not evidence.sample.fixed_order))
     shown = pl.concat(
         [
             new.filter(pl.col("label") == label)
@@ -64,10 +66,7 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     findings = []
     for row, examples in zip(shown.iter_rows(named=True), _examples(shown, evidence), strict=True):
         finding = _cue(row, phrases, evidence, examples)
-        if evidence.sample.fixed_options:
-            why = "All questions offer the same options, so this is how often each is the answer."
-            finding = _as_information(finding, why)
-        elif row["family"] in relational:
+        if row["family"] in relational:
             finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
         elif row["family"] in expected:
             finding = _as_information(finding, "It is expected as a part of the task (--expect).")

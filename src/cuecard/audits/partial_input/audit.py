@@ -358,7 +358,12 @@ def _fixed_options(data: Instances, examples: Examples, scored: Ints) -> Summary
     """Return the options that nearly all questions offer, and which of them is right most often."""
     right = data.table["hypothesis"].gather(examples.first_rows[scored] + examples.gold[scored])
     answer, count = right.value_counts(sort=True).row(0)
-    return {"options": list(data.fixed_options), "most_frequent": answer, "share": count / len(scored)}
+    return {
+        "options": list(data.fixed_options),
+        "in_order": data.fixed_order,
+        "most_frequent": answer,
+        "share": count / len(scored),
+    }
 
 
 def primary_input(task: Task) -> str:

@@ -78,7 +78,10 @@ def partial_findings(
 ) -> list[Finding]:
     """Return a finding for every partial input that leaks, the best blind rule, and what is at chance."""
     if "fixed_options" in summary:
-        return [_prior_of_options(summary["fixed_options"], baselines, task)]
+        fixed = summary["fixed_options"]
+        places = [b for b in baselines if b.name == "position" and b.direction != "at"]
+        beside = [_blind(places, task)] if places and not fixed["in_order"] else []
+        return [_prior_of_options(fixed, baselines, task), *beside]
     findings = []
     for baseline in baselines:
         if baseline.kind == "partial" and baseline.direction != "at":
@@ -100,17 +103,22 @@ def partial_findings(
 def _prior_of_options(fixed: Summary, baselines: Sequence[Baseline], task: Task) -> Finding:
     """Return the one finding about questions that all offer the same options: these are labels with a prior.
 
-    The length, the place or the frequency of an answer is the same guess as the options themselves.
+    The length or the frequency of an answer is the same guess as the options themselves, and so is its place where the
+    options are in one order.
     """
     model = next(b for b in baselines if b.name == "choices_only")
-    blind = [b for b in baselines if b.kind == "content-blind" and b.direction == "above"]
+    other = () if fixed["in_order"] else ("position",)
+    blind = [
+        b for b in baselines if b.kind == "content-blind" and b.direction == "above" and b.name not in other
+    ]
+    guesses = "Length, position and frequency" if fixed["in_order"] else "Length and frequency"
     same = [f"{_short(b, task)} {_percent(b.accuracy)}" for b in blind]
     text = (
         f"Nearly all questions offer the same options ({listed(fixed['options'][:OPTIONS_NAMED])}), so options act as "
         f"labels: without the question, only how often each is right can be learned. “{fixed['most_frequent']}” is "
         f"right in {_percent(fixed['share'])} of {model.n:,} questions. Choices-only accuracy is "
         f"{_percent(model.accuracy)} (95 % CI {_percent(model.low)} to {_percent(model.high)}; chance "
-        f"{_percent(model.chance)}; p = {_p(model)}). Length, position and frequency of an answer are this same guess."
+        f"{_percent(model.chance)}; p = {_p(model)}). {guesses} of an answer are this same guess."
     )
     if model.direction != "above":
         return _finding(model, "info", "No option is right more often than chance", text)

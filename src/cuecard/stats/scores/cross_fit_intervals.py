@@ -53,6 +53,7 @@ def effective_units(
 
     The error is that of a ratio with the sums of units (copies of a text) as its independent terms. It is never
     believed to be smaller than that of the weights alone, nor larger than with units whose examples are all alike.
+    Where every value is the same share of a hit, ties decide all of them, each by a draw of its own.
 
     >>> effective_units([1, 1, 0, 0, 1, 1, 0, 0], units=[0, 0, 1, 1, 2, 2, 3, 3])
     4.0
@@ -75,6 +76,8 @@ def _effective_examples(x: Array, units: npt.ArrayLike | None) -> float:
     """Return `effective_units` of examples that count the same."""
     most = float(len(x))
     if units is None or not len(x):
+        return most
+    if 0 < x[0] < 1 and bool((x == x[0]).all()):
         return most
     squares, alone, least = _by_units(x, float(x.mean()), units)
     return min(max(most * alone / squares, least), most) if squares > 0 else least
