@@ -30,6 +30,7 @@ _HOLDS = {
     "choice": "multiple choice",
     "preference": "preferences",
     "text": "single texts",
+    "open": "open answers",
 }
 
 

@@ -60,7 +60,11 @@ def test_questions_answered_by_yes_or_no(values):
 
 def test_an_answer_in_words_is_no_label():
     rows = [{"question": f"who is {i}?", "passage": "Some text.", "answer": f"person {i}"} for i in range(30)]
-    assert "holds open answers" in refused(rows)
+    data = load(rows)
+    assert (data.task, data.labels) == ("open", ("answer",))
+    assert data.table["premise"][0] == "Some text. who is 0?"
+    assert data.table["question"][0] == "who is 0?"
+    assert data.table["hypothesis"][0] == "person 0"
 
 
 def test_reviews_with_stars(tmp_path):

@@ -24,7 +24,7 @@ from cuecard.audits.column_cells import (
 from cuecard.audits.partial_input.guesses import guess_rows
 from cuecard.audits.partial_input.judging import against_chance, interval
 from cuecard.audits.scores import score_column
-from cuecard.data import COLUMNS, TASKS, Instances, Task
+from cuecard.data import COLUMNS, LABELLED_TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.layout.responses import FILE_POSITION
 from cuecard.data.weights import unequal_weights
@@ -215,7 +215,7 @@ class Columns:
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Columns, ids and order"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     view: ClassVar[View] = VIEW
     parallel: ClassVar[bool] = True

@@ -27,7 +27,7 @@ _COARSE = ((200, 10), (2_000, 100), (20_000, 1_000))
 #: What a split is called.
 _SET = {"train": TRAINING_SET, "test": "the test set"}
 #: What the judged text is called in each task.
-_TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
+_TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text", "open": "answer"}
 #: The column of weights, where instances have them.
 WEIGHT = "_weight"
 #: Rows that are counted at a time.
@@ -55,6 +55,7 @@ def overview_measures(summary: Summary) -> list[Measure]:
     measures += [
         LABEL_SHARE.of(name, count / mass, n=splits["train"]["instances"], label=label)
         for label, count in labels.items()
+        if len(labels) > 1
     ]
     measures.append(REPEATED.of(name, summary["duplicates"]["normalised"] / total, n=total))
     measures.append(CONFLICTING.of(name, summary["conflicting_labels"], n=total))
@@ -99,9 +100,10 @@ class Overview:
         inputs = repeated_inputs(table, data, self.shown_duplicates, SHOWN_CONFLICTS)
         overlap = None
         if data.test is not None:
-            overlap = (
-                train_overlap(data).counts() | {"answered": inputs.answered} | near_copies_of_train(data)
-            )
+            overlap = train_overlap(data).counts() | {"answered": inputs.answered}
+            # Questions in words that differ by a number are near copies with other answers: templates are an audit.
+            same = {"near": overlap["pair"], "near_answered": inputs.answered}
+            overlap |= near_copies_of_train(data) if data.labelled else same
         summary: Summary = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
             "duplicates": {"exact": inputs.exact, "normalised": inputs.normalised},
@@ -109,7 +111,7 @@ class Overview:
             "overlap": overlap,
         }
         tables = {
-            "label_balance": _label_balance(table, data.labels),
+            **({"label_balance": _label_balance(table, data.labels)} if data.labelled else {}),
             "lengths": _length_histogram(table),
             "duplicates": inputs.repeated.with_columns(
                 pl.col("labels").list.join(", "), pl.col("splits").list.join(", ")
@@ -229,15 +231,16 @@ def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
 def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: Instances) -> list[Finding]:
     findings = []
     conflicting = summary["conflicting_labels"]
+    kind = "label" if data.labelled else "answer"
     if conflicting:
         findings.append(
             Finding(
                 section="overview",
                 role="flaw",
                 severity="medium" if conflicting >= 0.01 * examples else "low",
-                title="Identical inputs have different labels",
+                title=f"Identical inputs have different {kind}s",
                 text=f"{conflicting:,} examples ({percent(conflicting / examples)}) have the same input as an "
-                "example with another label (ignoring case and punctuation). No model can be correct on all of them.",
+                f"example with another {kind} (ignoring case and punctuation). No model can be correct on all of them.",
                 value=conflicting / examples,
                 n=conflicting,
                 key="conflicting-labels",
@@ -306,7 +309,7 @@ def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: In
             )
         )
     for split, described in summary["splits"].items():
-        empty = described["empty_hypothesis"]
+        empty = described["empty_hypothesis"] if data.labelled else 0  # a question may have no answer
         if empty:
             findings.append(
                 Finding(

@@ -12,9 +12,15 @@ from cuecard.data import Task
 from cuecard.view import Axis, Bars, Column, KeyFigure, Lines, Outcome, Table, View
 from cuecard.wording import count, listed, number, percent, plural
 
-_NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
+_NOUN = {
+    "pair": "pairs",
+    "choice": "questions",
+    "preference": "preferences",
+    "text": "texts",
+    "open": "questions",
+}
 #: What the judged text is called in each task.
-_TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
+_TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text", "open": "answer"}
 #: What examples of a split are called.
 _SPLIT = {"train": "training", "dev": "validation"}
 #: Tasks in which every example has one right choice: labels are balanced and premises are shared by construction.
@@ -78,7 +84,7 @@ def _overlap(outcome: Outcome) -> list[str]:
         f"{count(shared)} of {count(tests)} test examples ({percent(shared / tests)}) "
         f"{'shares' if shared == 1 else 'share'} a text with the training set"
     )
-    if outcome.task != "text":
+    if outcome.task not in ("text", "open"):
         article = "a" if outcome.task in _GROUPED else "the"
         sentence += (
             f": {count(overlap['hypothesis'])} of them {article} {_TEXT[outcome.task]}, "
@@ -89,7 +95,9 @@ def _overlap(outcome: Outcome) -> list[str]:
 
 def _repeats(outcome: Outcome) -> list[str]:
     conflicting = outcome.summary.get("conflicting_labels")
-    same = "have the same input as an example with another label."
+    same = (
+        f"have the same input as an example with another {'answer' if outcome.task == 'open' else 'label'}."
+    )
     return [f"{plural(conflicting, 'example')} {same}"] if conflicting else []
 
 
@@ -165,6 +173,9 @@ def _lengths(outcome: Outcome) -> list[Lines]:
     ]
 
 
+_CURVES = "Share of each label's training instances. If the curves differ, length is a cue."
+
+
 def _length_chart(outcome: Outcome, name: str, lengths: pl.DataFrame) -> Lines:
     """Return curves of text length by label, each label's area the same; the very longest texts are not shown."""
     bins = length_bins(lengths)
@@ -186,7 +197,7 @@ def _length_chart(outcome: Outcome, name: str, lengths: pl.DataFrame) -> Lines:
         shape="monotone",
         colours=list(outcome.labels)[:MOST_CURVES],
         alt=f"Curves of the number of words in the {name}, one per label, in the training set.",
-        caption=f"Share of each label's training instances. If the curves differ, length is a cue.{cut}",
+        caption=f"{_CURVES if len(outcome.labels) > 1 else 'Share of the training examples.'}{cut}",
         wide=False,
         tooltip={
             "bin": Column("words" if bins.width == 1 else f"words (bin of {bins.width})", "count"),
@@ -222,7 +233,8 @@ def _duplicates(frame: pl.DataFrame) -> list[Table]:
         return []
     columns = {name: Column(name.capitalize()) for name in ("premise", "hypothesis", "labels")}
     columns |= {"count": Column("Count", "count"), "splits": Column("Splits")}
-    if (frame["premise"] == "").all():
-        del columns["premise"]
+    for name in ("premise", "hypothesis"):
+        if (frame[name] == "").all():
+            del columns[name]
     caption = "Inputs that occur more than once, most frequent first."
     return [Table("Repeated inputs", "duplicates", columns, most=MOST_DUPLICATES, caption=caption)]

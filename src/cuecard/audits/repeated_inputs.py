@@ -86,7 +86,8 @@ def _by_input(examples: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
     """One row per example: its first row, keys of its premise and of its hypotheses in any order, and its answer.
 
-    The answer to a question is its right choice, which is the same one up to case and punctuation.
+    The answer to a question is its right choice, or its answer in words, which is the same one up to case and
+    punctuation.
     """
     first = data.first_rows[:-1]
     chosen = ["split", "premise_text", "premise_key", "premise_filled"]
@@ -96,8 +97,14 @@ def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
             "hypothesis_text",
             "hypothesis_key",
             "hypothesis_filled",
-            answer=data.table["label"].to_physical(),
+            answer=data.table["label"].to_physical() if data.labelled else series_of(data.answer_codes),
         )
+        if not data.labelled:  # the hypothesis is the answer, no part of the input
+            examples = examples.with_columns(
+                pl.lit(0, dtype=pl.UInt64).alias("hypothesis_text"),
+                pl.lit(0, dtype=pl.UInt64).alias("hypothesis_key"),
+                pl.lit(False).alias("hypothesis_filled"),
+            )
         return examples.with_columns(row=series_of(first), answer_row=series_of(first))
     examples = table[first].select(chosen)
     of_choices = {
@@ -144,11 +151,14 @@ def _with_texts(repeated: pl.DataFrame, data: Instances) -> pl.DataFrame:
         texts[: len(rows)]
         .with_columns(input=np.repeat(np.arange(len(first)), sizes))
         .group_by("input", maintain_order=True)
-        .agg(pl.col("premise").first(), pl.col("hypothesis").sort().str.join(" ⏐ "))
+        .agg(
+            pl.col("premise").first(),
+            pl.col("hypothesis").sort().str.join(" ⏐ ") if data.labelled else pl.lit("").alias("hypothesis"),
+        )
     )
     labels = (
         texts[len(rows) :]
-        .select(label="hypothesis" if data.grouped else "label")
+        .select(label="hypothesis" if data.grouped or not data.labelled else "label")
         .with_columns(input=np.repeat(np.arange(len(first)), repeated["answers"].list.len().to_numpy()))
         .group_by("input", maintain_order=True)
         .agg(pl.col("label").sort())

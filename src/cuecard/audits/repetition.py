@@ -53,6 +53,8 @@ def with_distinct_texts(n: int, units: int, task: Task) -> str:
 
 def repetition_findings(data: Instances) -> list[Finding]:
     """Return heavy repetition, repeated texts that go with a label, and placeholder texts."""
+    if not data.labelled:
+        return []
     return [*_few_texts(data), *_similar_texts(data), *_telling(data), *_placeholders(data)]
 
 

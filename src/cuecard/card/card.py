@@ -44,7 +44,7 @@ class DatasetInfo(_Frozen):
     """What was audited."""
 
     name: str
-    task: Literal["pair", "choice", "preference", "text"]
+    task: Literal["pair", "choice", "preference", "text", "open"]
     labels: list[str]
     splits: dict[str, SplitInfo]
     fingerprint: str = Field(description="Content hash of texts, labels and splits.")

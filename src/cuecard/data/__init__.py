@@ -1,7 +1,7 @@
 """Anything on disk becomes `Instances`."""
 
 from cuecard.data.examples import Examples
-from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
+from cuecard.data.instances import COLUMNS, GROUPED_TASKS, LABELLED_TASKS, TASKS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import parse_columns, parse_labels
 from cuecard.data.loading import DatasetSpec, load, loaded
 from cuecard.data.options import ReadOptions
@@ -11,6 +11,7 @@ from cuecard.data.reading.sources import Source
 __all__ = [
     "COLUMNS",
     "GROUPED_TASKS",
+    "LABELLED_TASKS",
     "TASKS",
     "DatasetSpec",
     "Examples",

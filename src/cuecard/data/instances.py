@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.answer_texts import normal_answers
 from cuecard.data.fingerprint import beginning_hashes, fingerprint, mixed, row_hashes
 from cuecard.data.parallel import Memo
 from cuecard.data.space import MEMORY, Space, compact
@@ -34,8 +35,10 @@ from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Array, Codes, chunks
 
 T = TypeVar("T")
-Task = Literal["pair", "choice", "preference", "text"]
+Task = Literal["pair", "choice", "preference", "text", "open"]
 TASKS: tuple[Task, ...] = get_args(Task)
+#: Tasks whose examples have a label (or options) to predict; of `open`, the answer itself is what is predicted.
+LABELLED_TASKS: tuple[Task, ...] = ("pair", "choice", "preference", "text")
 
 #: Columns every table of instances has; all others are the user's own (genre, annotator, …).
 COLUMNS = ("example_id", "position", "split", "premise", "hypothesis", "label")
@@ -114,6 +117,11 @@ class Instances:
     def grouped(self) -> bool:
         """Whether an example has several instances, so that chance and folds are per example."""
         return self.task in GROUPED_TASKS
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a label is predicted, or which of several texts is right; otherwise, it is the hypothesis itself."""
+        return self.task in LABELLED_TASKS
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
@@ -391,10 +399,24 @@ class Instances:
         examples, hypothesis = self.example_codes, self.units("hypothesis")
         if scope == "choice":
             return choice_units(self.table, examples, hypothesis, self.units("choices"))
+        if scope == "example" and not self.labelled:
+            return self.units("premise")
         if scope == "example" and self.grouped:
             return example_units(np.arange(len(self)), self.units("choices"), self.units("premise"))
         premise = self.units("premise") if scope == "example" else None
         return example_units(examples, hypothesis, premise, self.space)
+
+    @property
+    def answer_codes(self) -> npt.NDArray[np.int64]:
+        """A number for every row that rows with the same answer in words share, whatever its case and punctuation."""
+        whole = self.whole
+        codes = whole.derived(("answer codes",), lambda: whole.space.stored(whole._answer_codes()))
+        return codes if self.row_numbers is None else taken(codes, self.row_numbers)
+
+    def _answer_codes(self) -> npt.NDArray[np.int64]:
+        forms = (normal_answers(self.table["hypothesis"][rows]).hash() for rows in self.chunks())
+        hashes = self.space.joined(np.uint64, (form.to_numpy() for form in forms))
+        return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def fixed_options(self) -> tuple[str, ...]:

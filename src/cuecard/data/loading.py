@@ -197,19 +197,26 @@ class DatasetSpec:
     def texts(self, space: Space | None = None) -> Instances:
         """Return the dataset where its columns are recognised, otherwise all its texts, without labels."""
         space = self._space() if space is None else space
-        tables = self._tables(space)
+        tables, problem = self._tables(space), None
+        explicit = bool(self.options.columns or self.options.task)
+        data: Instances | None = None
         try:
-            return self._instances(tables, space).data
-        except InputError:
-            if self.options.columns or self.options.task:
-                raise
-            raws = {split: table.flat() for split, table in tables.items()}
-            texts = without_labels(raws, self.options.name or dataset_name(self.train, None), space)
-            if texts is None:
-                raise
-            named = texts.report.recognised["text"]
-            note = f"Read without labels: every text in {named} is searched for."
+            data = self._instances(tables, space).data
+        except InputError as error:
+            problem = error
+        if data is not None and (data.labelled or explicit):
+            return data
+        raws = {split: table.flat() for split, table in tables.items()}
+        named = self.options.name or dataset_name(self.train, None)
+        texts = None if explicit else without_labels(raws, named, space)
+        if texts is not None:
+            columns = texts.report.recognised["text"]
+            note = f"Read without labels: every text in {columns} is searched for."
             return replace(texts, report=replace(texts.report, notes=(note,)))
+        if data is None:
+            assert problem is not None
+            raise problem
+        return data
 
     @property
     def sources(self) -> list[Source]:
@@ -307,7 +314,7 @@ class DatasetSpec:
             load_report(raws.values(), roles["train"], shaped.values(), which_files(files, named)),
             space=space,
         )
-        if options.labels is None and not data.grouped:
+        if options.labels is None and data.task in ("pair", "text"):
             _check_labels_shared(data, schemes["train"].labels.mapping)
         data = data.clustered_by(options.cluster) if options.cluster is not None else data
         if options.holdout is not None:

@@ -198,6 +198,8 @@ def train_overlap(data: Instances) -> TrainOverlap:
         rows[name].to_numpy()
         for name in ("premise_key", "hypothesis_key", "premise_filled", "hypothesis_filled")
     )
+    if not data.labelled:  # the hypothesis is the answer: that answers are shared is no overlap
+        hypothesis, has_hypothesis = np.zeros_like(hypothesis), np.zeros_like(has_hypothesis)
     of_test = np.flatnonzero(test)
     _, example = np.unique(data.example_codes[of_test], return_inverse=True)
     n = int(example.max(initial=-1)) + 1

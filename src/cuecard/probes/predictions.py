@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Need
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED, check_test, only_test
@@ -30,7 +30,7 @@ PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]
 class Probe:
     """What probes have in common, unless they say otherwise: they apply to every task and are about models."""
 
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
     about: ClassVar[About] = "models"
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.analysis import About, MeasureKind, Result, Row
 from cuecard.audits import Cues
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
 from cuecard.remedies.balance_problem import (
@@ -113,7 +113,7 @@ class LexicalWeights:
 
     name: ClassVar[str] = "lexical_weights"
     title: ClassVar[str] = "Lexical weights"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     view = staticmethod(lexical_weights_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"

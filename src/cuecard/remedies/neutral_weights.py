@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Row, Severity, Skip, interval
 from cuecard.audits.pair_graph.scores import trial
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits
@@ -64,7 +64,7 @@ class NeutralWeights:
     name: ClassVar[str] = "neutral_weights"
     title: ClassVar[str] = "Leakage-neutral weights"
     view = staticmethod(neutral_weights_view)
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"
 

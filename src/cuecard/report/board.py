@@ -29,7 +29,13 @@ from cuecard.writing import write_text
 LISTS = {CARRIES_MOST: "Carries most", GIVES_AWAY: "Gives away most"}
 FEATURES_SHOWN = 3
 #: What each task is called on the board.
-TASKS = {"pair": "pairs", "choice": "multiple choice", "preference": "preferences", "text": "texts"}
+TASKS = {
+    "pair": "pairs",
+    "choice": "multiple choice",
+    "preference": "preferences",
+    "text": "texts",
+    "open": "open answers",
+}
 
 
 def number_text(cell: Cell | None) -> str:

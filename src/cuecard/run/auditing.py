@@ -90,7 +90,7 @@ def audit(
         dataset,
         where,
     ):
-        check_labels(dataset)
+        check_labels(dataset, open_answers=True)
         if audits is None and not only and score_column(dataset) is not None:
             selected = [*selected, Scores()]
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)

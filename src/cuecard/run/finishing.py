@@ -17,10 +17,10 @@ from pydantic_core import PydanticSerializationError
 from cuecard._version import __version__
 from cuecard.analysis import Finding, Measure, Result, most_serious_first
 from cuecard.card.card import DatasetInfo, Section, SplitInfo
-from cuecard.data import Instances
-from cuecard.errors import InputError
+from cuecard.data import LABELLED_TASKS, Instances
+from cuecard.errors import InputError, UsageError
 from cuecard.stats.multiple_testing import q_values_of_selected
-from cuecard.wording import listed
+from cuecard.wording import listed, only_applies_to
 
 #: A finding above this card-wide q-value is graded no higher than low.
 ALPHA = 0.05
@@ -190,8 +190,17 @@ def clash(result: Result, tables: dict[str, pl.DataFrame], examples: pl.DataFram
 REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn")
 
 
-def check_labels(data: Instances) -> None:
-    """Raise if there is nothing to give away: no train rows, or a single label."""
+def check_labels(data: Instances, *, open_answers: bool = False) -> None:
+    """Raise if there is nothing to give away: no train rows, a single label, or answers in words where they cannot be.
+
+    `open_answers` says that these have no labels and need none.
+    """
+    if not data.labelled:
+        if not open_answers:
+            raise UsageError(f"{data.name}: this command {only_applies_to(LABELLED_TASKS, data.task)}.")
+        if not len(data.train):
+            raise InputError(f"{data.name}: the train split has no rows with answers; give some.")
+        return
     present = data.train.table["label"].drop_nulls().unique().cast(pl.String).to_list()
     if len(present) < 2:
         labels = f"only the label {present[0]!r}" if present else "no labelled rows"

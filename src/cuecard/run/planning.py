@@ -35,6 +35,7 @@ from cuecard.remedies.plan.unseen import Left, Part, Unseen, of_examples, one_sp
 from cuecard.remedies.plan.worksheet import Change, simulated, worksheet_rows, write_worksheet
 from cuecard.run.applying import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.auditing import audit
+from cuecard.run.finishing import check_labels
 from cuecard.run.running import Data, ProgressOption, ensure_loaded
 
 #: A plan never proposes more than this share of the examples.
@@ -96,6 +97,7 @@ def plan(
     """
     rules = _rules(goal)
     data = ensure_loaded(data, test)
+    check_labels(data)
     _check(data, budget, change)
     only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, Cues.name]))
     card = audit(data, only=only, seed=seed, progress=progress, **options)

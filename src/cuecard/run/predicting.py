@@ -80,7 +80,9 @@ def ask(
     check_seed(seed)
     check_endpoint(endpoint)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
-    data = _chosen(ensure_loaded(data, test), stress, sample, audit, seed)
+    data = ensure_loaded(data, test)
+    check_labels(data)
+    data = _chosen(data, stress, sample, audit, seed)
     server = Endpoint(
         endpoint,
         model,

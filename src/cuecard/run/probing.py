@@ -149,7 +149,7 @@ def probe(
         data = ensure_loaded(data, test)
         if _given_sources(judge):
             inputs["judge"] = _judges(judge, data)
-    check_labels(data)
+    check_labels(data, open_answers=True)
     tested = data
     answers, examples, notes = [], [], []
     about_verdicts = [note for verdicts in inputs.get("judge", ()) for note in verdicts.notes]

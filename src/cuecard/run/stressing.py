@@ -17,6 +17,7 @@ from cuecard.probes.identical_pair_scores import identical_pairs
 from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
+from cuecard.run.finishing import check_labels
 from cuecard.run.running import Data, ProgressOption, ensure_loaded
 from cuecard.targets import check_folder
 from cuecard.wording import only_applies_to
@@ -54,6 +55,7 @@ def hard_examples(
     read = data() if callable(data) else data
     source = read if isinstance(read, LoadedRows) else None
     data = ensure_loaded(read.data if isinstance(read, LoadedRows) else read)
+    check_labels(data)
     check_folder(out, STRESS_FILES, inputs=data.report.files)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
     scored = card["partial_input"]
@@ -78,6 +80,7 @@ def identical_pairs_file(
     """
     kind = check_writable(out)
     data = ensure_loaded(data)
+    check_labels(data)
     check_not_read(out, data)
     if data.task != "pair":
         raise UsageError(f"The set of identical pairs {only_applies_to({'pair'}, data.task)}.")

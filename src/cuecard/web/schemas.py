@@ -20,7 +20,7 @@ class DataBody(_Body):
 
     train: str = Field(max_length=4_000, description="A path below the root, or `upload:ID`.")
     test: str = Text
-    task: Literal["", "pair", "choice", "preference", "text"] = ""
+    task: Literal["", "pair", "choice", "preference", "text", "open"] = ""
     columns: str = Field(default="", max_length=4_000, description="role=column, separated by commas.")
     labels: str = Text
     header: str = Text

@@ -106,9 +106,10 @@ def preference(name: str, row: Callable[[int], Row], premise: str | None = None,
     return Layout(name, row, "preference", (ask(0) if premise is None else premise, better(0)), **more)
 
 
-def opened(name: str, row: Callable[[int], Row]) -> Layout:
-    """Return a layout of open answers, which no task reads."""
-    return Layout(name, row, "open", says="open answers")
+def opened(name: str, row: Callable[[int], Row], answer: str | None = None, premise: str | None = None, **more: Any) -> Layout:  # fmt: skip
+    """Return a layout of open answers."""
+    first = (ask(0) if premise is None else premise, f"{right(0)} 0" if answer is None else answer, "answer")
+    return Layout(name, row, "open", first, **more)
 
 
 CHOICE = [
@@ -191,12 +192,21 @@ TEXT = [
 ]  # fmt: skip
 
 OPEN = [
-    opened("GSM8K", lambda i: {"question": ask(i), "answer": f"{noun(i)} costs {i * 3}.\n#### {i * 3}"}),
-    opened("SQuAD", lambda i: {"id": f"s{i}", "title": noun(i), "context": says(i), "question": ask(i), "answers": {"text": [_PLACES[(i * 5) % 12]], "answer_start": [30]}}),
-    opened("MATH", lambda i: {"problem": ask(i), "level": f"Level {i % 5}", "type": ("Algebra", "Geometry")[i % 2], "solution": says(i)}),
+    opened("GSM8K", lambda i: {"question": ask(i), "answer": f"{noun(i)} costs {i * 3}.\n#### {i * 3}"}, "0", says="'####'"),
+    opened("SQuAD", lambda i: {"id": f"s{i}", "title": noun(i), "context": says(i), "question": ask(i), "answers": {"text": [_PLACES[(i * 5) % 12]], "answer_start": [30]}}, "Lisbon", f"{says(0)} {ask(0)}"),
+    opened("SQuAD 2", lambda i: {"id": f"s{i}", "title": noun(i), "context": says(i), "question": ask(i), "answers": {"text": [_PLACES[(i * 5) % 12]] * 3 if i % 3 else [], "answer_start": [30] * 3 if i % 3 else []}}, "", f"{says(0)} {ask(0)}"),
+    opened("MATH", lambda i: {"problem": ask(i), "level": f"Level {i % 5}", "type": ("Algebra", "Geometry")[i % 2], "solution": f"{says(i)} So $x = \\boxed{{\\frac{{{i}}}{{7}}}}$."}, "\\frac{0}{7}", says="boxed"),
+    opened("NuminaMath", lambda i: {"source": "olympiads", "problem": ask(i), "solution": says(i), "answer": f"{i}\\pi"}, "0\\pi"),
     opened("SimpleQA", lambda i: {"metadata": "x", "problem": ask(i), "answer": f"{_PLACES[i % 12]} {i}"}),
-    opened("verl", lambda i: {"data_source": "gsm", "prompt": chat(ask(i)), "ability": "math", "reward_model": {"style": "rule", "ground_truth": str(i * 3)}}),
+    opened("NQ-open", lambda i: {"question": ask(i), "answer": [f"{right(i)} {i}", noun(i)]}),
     opened("TriviaQA", lambda i: {"question": ask(i), "question_id": f"t{i}", "answer": {"value": f"{right(i)} {i}", "aliases": [right(i), noun(i)]}}),
+    opened("VQA", lambda i: {"question_type": "where is", "multiple_choice_answer": f"{right(i)} {i}", "answers": [{"answer": f"{right(i)} {i}", "answer_confidence": "yes", "answer_id": n + 1} for n in range(10)], "image_id": i, "answer_type": "other", "question_id": i * 10, "question": ask(i)}),
+    opened("LoCoMo questions", lambda i: {"sample_id": f"conv-{i // 6}", "question": ask(i), "answer": f"{right(i)} {i}", "evidence": ["D1:3"], "category": 1 + i % 5}),
+    opened("verl", lambda i: {"data_source": "gsm", "prompt": chat(ask(i)), "ability": "math", "reward_model": {"style": "rule", "ground_truth": str(i * 3)}}, "0"),
+    opened("DeepEval goldens", lambda i: {"input": ask(i), "actual_output": worse(i), "expected_output": better(i), "context": [says(i)], "retrieval_context": None}, better(0), f"{says(0)} {ask(0)}"),
+    opened("Alpaca", lambda i: {"instruction": ask(i), "input": says(i) if i % 2 else "", "output": better(i)}, better(0)),
+    opened("messages that end with an answer", lambda i: {"messages": chat(ask(i), better(i))}, better(0), f"user: {ask(0)}"),
+    opened("ShareGPT", lambda i: {"id": f"g{i}", "conversations": [{"from": "human", "value": ask(i)}, {"from": "gpt", "value": better(i)}]}, better(0), f"human: {ask(0)}"),
 ]  # fmt: skip
 
 LAYOUTS = (*CHOICE, *PREFERENCE, *PAIR, *TEXT, *OPEN)

@@ -43,7 +43,7 @@ HELD_OUT = [
  opened("HotpotQA", lambda i:{"id":f"h{i}","question":ask(i),"answer":f"{right(i)} {i}","type":("bridge","comparison")[i%2],"level":("hard","easy")[i%2],"context":{"title":["a"],"sentences":[[says(i)]]}}),
  opened("DROP", lambda i:{"section_id":"s","query_id":f"d{i}","passage":says(i),"question":ask(i),"answers_spans":{"spans":[right(i)],"types":["span"]}}),
  opened("HLE", lambda i:{"id":f"h{i}","question":ask(i),"image":"","answer":f"{right(i)} {i}","answer_type":("exactMatch","multipleChoice")[i%2],"category":("Math","Law")[i%2],"rationale":says(i)}),
- Layout("HumanEval", lambda i:{"task_id":f"H/{i}","prompt":f"def f{i}(x):\n    ''' add {i} '''\n","canonical_solution":f"    return x + {i}\n","test":f"assert f{i}(1) == {i+1}","entry_point":f"f{i}"},"open",says="open"),
+ Layout("HumanEval", lambda i:{"task_id":f"H/{i}","prompt":f"def f{i}(x):\n    ''' add {i} '''\n","canonical_solution":f"    return x + {i}\n","test":f"assert f{i}(1) == {i+1}","entry_point":f"f{i}"},"open"),
  Layout("IFEval", lambda i:{"key":i,"prompt":says(i),"instruction_id_list":["a","b"],"kwargs":[{"n":1}]},"?"),
  opened("LongMemEval", lambda i:{"question_id":f"l{i}","question_type":("single","multi")[i%2],"question":ask(i),"answer":f"{right(i)} {i}","haystack_sessions":[chat(says(i),says(i+1))]}),
  Layout("SICK", lambda i:{"pair_ID":i,"sentence_A":says(i),"sentence_B":ask(i),"entailment_label":("NEUTRAL","ENTAILMENT")[i%2],"relatedness_score":1+(i%9)/2},"pair",(says(0),ask(0),"NEUTRAL")),

@@ -39,7 +39,9 @@ def same(data: Instances, layout: Layout) -> bool:
     found = outcome(data)
     if data.task == "pair":
         return {*found} == {*layout.first} or bool(layout.options)
-    return found[1:] == layout.first[1:] and bool(found[0] or not layout.first[0])
+    return (not layout.first or found[1:] == layout.first[1:]) and bool(
+        found[0] or not layout.first or not layout.first[0]
+    )
 
 
 def verdict(rows: list[Row], layout: Layout) -> str:
@@ -75,8 +77,6 @@ def test_a_layout_set_aside_is_never_read_wrong(layout: Layout):
 def mutations() -> Iterator[tuple[str, Layout, list[Row]]]:
     """Yield layouts with a column renamed, with other spelling and order, and with further columns."""
     for layout in LAYOUTS:
-        if layout.task == "open":
-            continue
         rows = layout.table
         for column in rows[0]:
             yield (
@@ -115,6 +115,7 @@ KNOWN = {
     "HelpSteer3: overall_preference": "unhelpful",
     "Nectar: answers": "unhelpful",
     "a judge's verdict as answer: D": "unhelpful",
+    "NuminaMath: answer": "wrong",
 }
 
 

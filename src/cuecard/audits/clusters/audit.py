@@ -49,7 +49,7 @@ from cuecard.audits.clusters.scores import (
 )
 from cuecard.audits.clusters.table import characteristic_words, cluster_table, example_table
 from cuecard.audits.clusters.view import cluster_view
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
@@ -129,7 +129,7 @@ class Clusters:
 
     name: ClassVar[str] = "clusters"
     title: ClassVar[str] = "Clusters of meaning"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     view = staticmethod(cluster_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
 

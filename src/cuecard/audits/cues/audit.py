@@ -18,7 +18,7 @@ from cuecard.audits.cues.redundancy import COMPARED, given_length, redundancy_ta
 from cuecard.audits.cues.replication import CueRows, cue_rows, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.audits.cues.view import cue_view
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.data.units import divided_templates
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
@@ -88,7 +88,7 @@ class Cues:
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Cues"
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     view = staticmethod(cue_view)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True

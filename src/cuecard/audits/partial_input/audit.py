@@ -52,7 +52,7 @@ from cuecard.audits.partial_input.slices import (
     with_words,
 )
 from cuecard.audits.partial_input.view import partial_input_view
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
 from cuecard.models.linear.input_features import InputRows
@@ -101,7 +101,7 @@ class PartialInput:
     name: ClassVar[str] = NAME
     title: ClassVar[str] = "Partial input"
     view = staticmethod(partial_input_view)
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
 

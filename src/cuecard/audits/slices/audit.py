@@ -20,7 +20,7 @@ from cuecard.audits.slices.hits import SliceTest
 from cuecard.audits.slices.scoring import SliceScorer, answer_rules
 from cuecard.audits.slices.view import slices_view
 from cuecard.audits.slices.words import word_findings, words_by_slice
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
 from cuecard.stats import log10_p, log_q_values, state_probability
@@ -179,7 +179,7 @@ class Slices:
     name: ClassVar[str] = "slices"
     title: ClassVar[str] = "Slices"
     view = staticmethod(slices_view)
-    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    tasks: ClassVar[frozenset[Task]] = frozenset(LABELLED_TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
     any_size: ClassVar[bool] = True

@@ -45,7 +45,7 @@ class Rows:
         ),
     ]
     task: Annotated[
-        Literal["pair", "choice", "preference", "text"] | None,
+        Literal["pair", "choice", "preference", "text", "open"] | None,
         option(
             "--task",
             "TASK",
@@ -254,6 +254,7 @@ def what_was_read(data: Instances) -> str:
 
 def first_example(data: Instances, width: int = 60) -> str:
     """Return how the first example is read, in one line."""
+    from cuecard.data.answer_texts import NO_ANSWER
 
     def cut(text: str) -> str:
         line = " ".join(text.split())
@@ -262,7 +263,8 @@ def first_example(data: Instances, width: int = 60) -> str:
     rows = data.table.slice(0, int(data.first_rows[1]) if len(data) and data.grouped else 1)
     premise = f"{cut(rows['premise'][0])} → " if rows["premise"][0] else ""
     texts = ", ".join(
-        f"{cut(text)} ({label})" for text, label in rows.select("hypothesis", "label").head(4).iter_rows()
+        f"{cut(text) if text or data.labelled else NO_ANSWER} ({label})"
+        for text, label in rows.select("hypothesis", "label").head(4).iter_rows()
     )
     return f"The first example is read as: {premise}{texts}{', …' if rows.height > 4 else ''}"
 

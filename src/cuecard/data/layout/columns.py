@@ -23,7 +23,8 @@ from cuecard.data.layout.matching import (
     guessed_roles,
     name_line,
 )
-from cuecard.data.layout.proposals import ASIDE, Roles, unrecognised, unused_texts
+from cuecard.data.layout.open_answers import open_note
+from cuecard.data.layout.proposals import ASIDE, Roles, nearest_reading, unrecognised, unused_texts
 from cuecard.data.layout.roles import (
     NAMES,
     ROLES,
@@ -146,7 +147,8 @@ def recognise(
             said[role] = hit
     explicit = frozenset(r for r in said if columns and r in columns)
     broken = task is None and not explicit and has_gap(names)
-    for candidate in () if broken else (task,) if task else _possible_tasks(explicit):
+    likely = (task,) if task else _possible_tasks(explicit)
+    for candidate in () if broken or task == "open" else likely:
         roles = fill(candidate, said, names, values)
         if missing_roles(candidate, roles):
             roles = guessed_roles(candidate, said, values) or roles
@@ -160,16 +162,14 @@ def recognise(
             placed, notes = _with_unnamed_texts(candidate, roles, explicit, values)
             notes += tuple(_other_options(roles, explicit, values))
             return Columns(candidate, placed, explicit, base, None, notes)
-    raise unrecognised(
-        values,
-        where,
-        task,
-        said,
-        lambda candidate: fill(candidate, said, names, values),
-        can_lack_header=raw.untyped,
-        labels_beside=labels_beside,
-        works=works or (lambda roles: False),
+    found = nearest_reading(
+        values, where, task, said, names, headless=raw.untyped, works=works or (lambda roles: False)
     )
+    if found.is_open and (task or not broken):
+        roles = dict(found.filled["open"])
+        hit = () if no_id or "id" in roles else find("id", names, values, taken=flat(roles.values()))
+        return Columns("open", {**roles, **({"id": hit} if hit else {})}, explicit, notes=(open_note(roles),))
+    raise unrecognised(found, labels_beside)
 
 
 #: The role that a text plays whose column has another name, where the task has none.

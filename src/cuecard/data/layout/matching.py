@@ -224,7 +224,8 @@ def _fill_choices(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], 
         return
     for name in NAMES["choices"]:
         column = names.get(name)
-        if column is None or column in flat(roles.values()):
+        several = column is not None and name == "answers" and repeats_itself(frame[column])
+        if column is None or several or column in flat(roles.values()):
             continue
         if holds_options(frame.schema[column]) or share_read(frame[column], split_options) >= READ_SHARE:
             roles["choices"] = (column,)
@@ -265,6 +266,20 @@ def holds_options(dtype: pl.DataType) -> bool:
     if isinstance(dtype, pl.Struct):
         return "answer_start" not in {field.name for field in dtype.fields}
     return isinstance(dtype, pl.List | pl.Array)
+
+
+def repeats_itself(values: pl.Series) -> bool:
+    """Return whether most lists have the same text twice: answers of several people are no options."""
+    if not isinstance(values.dtype, pl.List):
+        return False
+    lists = values.head(SAMPLE).drop_nulls()
+    lists = lists.filter(lists.list.len() > 1)
+    if isinstance(lists.dtype, pl.List) and isinstance(lists.dtype.inner, pl.Struct):
+        first = next((f.name for f in lists.dtype.inner.fields if f.dtype == pl.String), None)
+        if first is None:
+            return False
+        lists = lists.list.eval(pl.element().struct.field(first))
+    return bool(len(lists)) and float((lists.list.n_unique() < lists.list.len()).sum()) > 0.5 * len(lists)
 
 
 def _flag_field(dtype: pl.DataType) -> str | None:
@@ -354,29 +369,6 @@ def find(
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and is_text_list(frame.schema[c])]
         return tuple(unnamed) if len(unnamed) == 1 else ()
     return ()
-
-
-_QUESTIONS = ("question", "problem", "prompt", "query", "instruction", "input", "inputs", "messages")
-_ANSWERS = (
-    "answer",
-    "answers",
-    "solution",
-    "ground_truth",
-    "response",
-    "completion",
-    "output",
-    "target",
-    "value",
-)
-
-
-def open_answers(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[str, str] | None:
-    """Return the columns of a question and of its answer in words; None where there are none."""
-    question = next((names[q] for q in _QUESTIONS if q in names and _is_text(frame.schema[names[q]])), None)
-    answer = next((names[a] for a in _ANSWERS if a in names and names[a] != question), None)
-    if question is None or answer is None or few_values(frame[answer]):
-        return None
-    return question, answer
 
 
 def flat(groups: Iterable[tuple[str, ...]]) -> frozenset[str]:

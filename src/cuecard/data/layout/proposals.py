@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import polars as pl
 
-from cuecard.data.instances import TASKS, Task
+from cuecard.data.instances import LABELLED_TASKS, TASKS, Task
 from cuecard.data.layout.matching import (
     READ_SHARE,
     SAMPLE,
-    by_normal_name,
     few_values,
+    fill,
     flagged_columns,
     holds_options,
     is_prose,
     looks_headless,
     name_line,
-    open_answers,
     preview,
+    repeats_itself,
     texts_and_labels,
+)
+from cuecard.data.layout.open_answers import (
+    ends_with_answer,
+    open_roles,
+    possible_answers,
+    reads_as_open,
 )
 from cuecard.data.layout.option_texts import inside_question, share_read, split_options
 from cuecard.data.layout.roles import (
@@ -47,6 +53,7 @@ _OPTION: Mapping[Task, str] = {
     "choice": "--columns question=…,choices=…+…,answer=…",
     "preference": "--columns prompt=…,chosen=…,rejected=…",
     "text": "--columns text=…,label=…",
+    "open": "--task open --columns question=…,answer=…",
 }
 _NUMBERED = re.compile(r"^(.*?[^\W\d_]?)[ _.]?([0-9]|[a-eA-E])$")
 _VERDICT = (
@@ -55,6 +62,10 @@ _VERDICT = (
 #: Columns of texts that explain an answer, so that they are neither a question nor a context.
 ASIDE = re.compile(
     r"explan|rational|reason|solution|hint|lecture|note|comment|feedback|source|cot|remark|url|title|meta"
+)
+#: Lists beside a question and its answer that are no wrong answers.
+_BESIDE = re.compile(
+    "alias|context|document|evidence|fact|image|keyword|passage|session|support|tag|title|_ids?$"
 )
 _ANSWER = re.compile("answer|correct|gold|label|target|key")
 #: Readings that are tried, at most.
@@ -99,6 +110,8 @@ class Proposer:
 
         def several(column: str) -> bool:
             dtype = frame.schema[column]
+            if repeats_itself(frame[column]):
+                return False
             if normal_name(column) in (*NAMES["chosen"], *NAMES["rejected"]) or has_speakers(dtype):
                 return False
             if dtype.is_nested():
@@ -155,7 +168,9 @@ class Proposer:
         wrong = [c for c in frame.columns if _stem(c) in WRONG_STEMS or normal_name(c) in WRONG_STEMS]
         rights = [c for c in frame.columns if normal_name(c) in RIGHT_NAMES]
         pairs = [(right, wrong) for right in (*rights, *frame.columns) if wrong]
-        pairs += [(right, [column]) for right in rights[:1] for column in self._lists if column not in rights]
+        lists = [c for c in self._lists if c not in rights and not _BESIDE.search(normal_name(c))]
+        lists = [c for c in lists if frame[c].list.len().max() != 1]
+        pairs += [(right, [column]) for right in rights[:1] for column in lists]
         for question in questions:
             for right, rest in pairs:
                 if right not in (question, *rest) and not few_values(frame[right]):
@@ -239,6 +254,23 @@ class Proposer:
                 if column != label:
                     yield self._reading("text", 2, text=[column], label=[label])
 
+    def open_readings(self) -> Iterator[Reading]:
+        """Yield a question and its answer where the name of one of them says so, and no label is beside them."""
+        roles, frame = self.by_name["open"], self.frame
+        context = list(roles.get("context", ()))
+        texts = [c for c in self._texts if c not in context]
+        questions = [list(roles["question"])] if "question" in roles else []
+        questions += [[c] for c in texts] if "answer" in roles else []
+        likely = possible_answers(frame) if "question" in roles else []
+        answers = list(dict.fromkeys([*roles.get("answer", ()), *likely]))
+        pairs = [(q, a) for q in questions[:4] for a in [c for c in answers if c not in (*q, *context)][:4]]
+        pairs += [([c], c) for c in texts if ends_with_answer(frame[c])]
+        for question, answer in pairs:
+            chosen: Roles = {"question": tuple(question), "answer": (answer,)}
+            if reads_as_open(chosen, frame):
+                score = 4 + int(bool(_ANSWER.search(normal_name(answer))))
+                yield self._reading("open", score, context=context, question=question, answer=[answer])
+
     def threshold(self, taken: Roles) -> str | None:
         """Return where a column of scores could be cut into two classes; None if there is no such column."""
         used = {column for names in taken.values() for column in names}
@@ -286,48 +318,88 @@ def _stem(column: str) -> str | None:
     return normal_name(match[1]) if match else None
 
 
-def unrecognised(
+@dataclass(frozen=True)
+class Nearest:
+    """A table whose columns fill no task by their names, and the reading by which its first rows can be read."""
+
+    frame: pl.DataFrame
+    where: str
+    task: Task | None
+    said: Roles
+    headless: bool
+    filled: Mapping[Task, Roles]
+    proposer: Proposer
+    reading: Reading | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it surely holds a question and its answer in words."""
+        asked = self.task == "open" or (
+            self.task is None and {*self.said} <= {"question", "answer", "context", "id"}
+        )
+        if not asked or self.headless or missing_roles("open", self.filled["open"]):
+            return False
+        if self.task == "open":
+            return True
+        likely = self.reading is None or self.reading.task in ("pair", "text", "open")
+        return likely and reads_as_open(self.filled["open"], self.frame)
+
+
+def nearest_reading(
     frame: pl.DataFrame,
     where: str,
     task: Task | None,
     said: Roles,
-    fill: Callable[[Task], dict[Role, tuple[str, ...]]],
+    names: Mapping[str, str],
     *,
-    can_lack_header: bool,
-    labels_beside: Callable[[], str | None] | None,
+    headless: bool,
     works: Callable[[Roles], bool],
-) -> InputError:
-    """Return the error about columns that fill no task; `fill` returns the roles that a task finds by name.
+) -> Nearest:
+    """Return what a table comes nearest to; `works` says whether the first rows can be read with some roles.
 
-    `works` says whether the first rows can be read with some roles: only such a reading is proposed.
+    `headless` says whether the format of the file may lack a header line.
     """
-    start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
-    rows = f" First rows: {preview(frame)}." if frame.height else ""
-    if can_lack_header and looks_headless(frame):
-        return InputError(
-            f"{start}; they look like a row of data: type --header none if the file has no header line, "
-            f"or name its columns with --header NAME,NAME,…{rows}"
-        )
-    filled = {each: fill(each) for each in TASKS}
+    filled: dict[Task, Roles] = {each: fill(each, said, names, frame) for each in LABELLED_TASKS}
+    filled["open"] = open_roles(said, names, frame)
     named = [c for roles in filled.values() for columns in roles.values() for c in columns]
     looked_at = list(dict.fromkeys([*named, *frame.columns[:WIDEST]]))[:WIDEST]
     first_rows = frame.select(c for c in frame.columns if c in looked_at).head(SAMPLE)
     proposer = Proposer(first_rows, filled)
-    reading = _tried(proposer, task, said, works)
-    answers = open_answers(by_normal_name(frame.columns), frame) if task is None and not said else None
-    if answers is not None and (reading is None or reading.task in ("pair", "text")):
-        if reading is not None and frame[reading.roles["label"][0]].n_unique() == 2:
-            otherwise = f"If a column labels the answers, type --columns {_typed(reading.roles)}."
-        else:
-            typed = f"question={answers[0]},choices=…,answer={answers[1]}"
-            otherwise = f"If a column lists options, type --columns {typed}."
+    if headless and looks_headless(frame):
+        return Nearest(frame, where, task, said, True, filled, proposer, None)
+    reading = _tried(proposer.readings(), task, said, works) if frame.height else None
+    if frame.height and (reading is None or reading.task in ("pair", "text")):
+        opened = _tried(proposer.open_readings(), task, said, works)
+        if opened is not None and (reading is None or opened.score > reading.score):
+            reading = opened
+    return Nearest(frame, where, task, said, False, filled, proposer, reading)
+
+
+def unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None) -> InputError:
+    """Return the error about columns that fill no task, with a reading that works where there is one."""
+    frame, where, task, filled, reading = found.frame, found.where, found.task, found.filled, found.reading
+    start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
+    rows = f" First rows: {preview(frame)}." if frame.height else ""
+    if found.headless:
         return InputError(
-            _OPEN.format(where=where, question=answers[0], answer=answers[1]) + otherwise + rows
+            f"{start}; they look like a row of data: type --header none if the file has no header line, "
+            f"or name its columns with --header NAME,NAME,…{rows}"
         )
+    proposer = found.proposer
+    opened = filled["open"]
+    labelled = task is None and not found.said and not missing_roles("open", opened)
+    if labelled and reading is not None and reading.task in ("pair", "text"):
+        question, answer = opened["question"][0] if "question" in opened else "", opened["answer"][0]
+        otherwise = f"if they are open answers, type --task open.{rows}"
+        if question and not few_values(frame[answer]):
+            return InputError(
+                f"{where} may hold open answers ({question!r} is the question and {answer!r} its answer in words) or "
+                f"label them: if a column labels the answers, type --columns {_typed(reading.roles)}; {otherwise}"
+            )
     nearest = task or (reading.task if reading else _nearest(filled))
     by_name = filled[nearest] if nearest is not None else {}
     lacking = missing_roles(nearest, by_name) if nearest is not None else []
-    texts = tuple(unused_texts(first_rows, ()))
+    texts = tuple(unused_texts(proposer.frame, ()))
     paired = {"premise", "hypothesis"} <= filled["pair"].keys() or (reading is None and len(texts) == 2)
     scored: Task = "pair" if paired else "text"
     placed = paired or "text" in filled["text"]
@@ -357,20 +429,12 @@ def unrecognised(
     )
 
 
-_OPEN = (
-    "{where} holds open answers: {question!r} is the question and {answer!r} its answer, without options. No task "
-    "audits open answers; cuecard overlap searches a corpus for them. "
-)
-
-
 def _tried(
-    proposer: Proposer, task: Task | None, said: Roles, works: Callable[[Roles], bool]
+    readings: Iterable[Reading], task: Task | None, said: Roles, works: Callable[[Roles], bool]
 ) -> Reading | None:
     """Return the first reading by which the first rows can be read, and which has the roles that the user named."""
-    if not proposer.frame.height:
-        return None
     tried: list[Roles] = []
-    for reading in proposer.readings():
+    for reading in readings:
         agrees = all(reading.roles.get(role) == columns for role, columns in said.items() if role != "id")
         if not agrees or task not in (None, reading.task) or reading.roles in tried:
             continue
@@ -384,7 +448,7 @@ def _tried(
 
 def _nearest(filled: Mapping[Task, Roles]) -> Task | None:
     """Return the task with the fewest roles missing, of those that find any by name besides an id."""
-    possible = [task for task in TASKS if filled[task].keys() - {"id"}]
+    possible = [task for task in LABELLED_TASKS if filled[task].keys() - {"id"}]
     if not possible:
         return None
     return min(possible, key=lambda task: (len(missing_roles(task, filled[task])), -len(filled[task])))

@@ -35,15 +35,17 @@ TASK_ROLES: Mapping[Task, tuple[Role, ...]] = {
     "choice": ("context", "question", "choices", "answer"),
     "preference": ("prompt", "chosen", "rejected", "responses", "winner"),
     "text": ("text", "label"),
+    "open": ("context", "question", "answer"),
 }
 
-#: Roles without which a task cannot be read. A choice also needs a context or a question; a preference has a
-#: chosen and a rejected response, or two responses and a column that says which one won.
+#: Roles without which a task cannot be read. A choice or open answer also needs a context or a question; a preference
+#: has a chosen and a rejected response, or two responses and a column that says which one won.
 REQUIRED: Mapping[Task, tuple[Role, ...]] = {
     "pair": ("premise", "hypothesis", "label"),
     "choice": ("choices", "answer"),
     "preference": ("chosen", "rejected"),
     "text": ("text", "label"),
+    "open": ("answer",),
 }
 
 #: Two columns that together are a pair: (premise, hypothesis). Order of rows is order of preference; columns
@@ -196,7 +198,7 @@ def missing_roles(task: Task, roles: Mapping[Role, tuple[str, ...]]) -> list[str
     lacking: list[str] = [role for role in REQUIRED[task] if role not in roles]
     if task == "preference" and "responses" in roles:
         lacking = [] if "winner" in roles else ["winner"]
-    if task == "choice" and "context" not in roles and "question" not in roles:
+    if task in ("choice", "open") and "context" not in roles and "question" not in roles:
         lacking.append("question")
     return lacking
 

@@ -8,11 +8,13 @@ from functools import partial
 
 import polars as pl
 
-from cuecard.data.instances import GROUPED_TASKS, Task
+from cuecard.data.answer_texts import FinalMark
+from cuecard.data.instances import Task
 from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.columns import Columns, recognise
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
 from cuecard.data.layout.matching import few_values
+from cuecard.data.layout.open_answers import learn_mark
 from cuecard.data.layout.preferences import WinnerRule, winner_rule
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.texts import prompt_marker, text
@@ -26,6 +28,9 @@ from cuecard.wording import only_applies_to
 #: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
 CHOICE_LABELS = ("right", "wrong")
 PREFERENCE_LABELS = ("chosen", "rejected")
+#: Open answers have no labels: what stands in their place is the same for all.
+OPEN_LABELS = ("answer",)
+_MARKED = "Of the solutions in {1!r}, what follows {0!r} is read as the answer."
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Scheme:
     labels: LabelScheme
     rule: AnswerRule | None = None
     winner: WinnerRule | None = None
+    mark: FinalMark | None = None
     keep_unlabelled: bool = False
     on_error: OnError = "stop"
 
@@ -89,7 +95,8 @@ def learn(
     first = columns["train"]
     rule: AnswerRule | None = None
     winner: WinnerRule | None = None
-    if options.keep_unlabelled and first.task in GROUPED_TASKS:
+    mark: FinalMark | None = None
+    if options.keep_unlabelled and first.task not in ("pair", "text"):
         raise UsageError(
             f"--keep-unlabelled {only_applies_to(['pair', 'text'], first.task)}: leave the option out to drop "
             "and count rows without an answer."
@@ -103,13 +110,19 @@ def learn(
     elif first.task == "choice":
         rule, notes = _answer_rule(raws, columns)
         labels = LabelScheme(CHOICE_LABELS, {}, notes)
+    elif first.task == "open":
+        if options.labels is not None:
+            raise UsageError(f"--labels {only_applies_to(['pair', 'text'], 'open')}: leave the option out.")
+        mark = learn_mark(raws, {split: c.one("answer") for split, c in columns.items()})
+        notes = () if mark is None else (_MARKED.format(mark, first.one("answer")),)
+        labels = LabelScheme(OPEN_LABELS, {}, notes)
     else:
         seen = seen_labels(raws, columns)
         if options.labels is None:
             _check_classes(raws["train"], first, seen, sum(raw.frame.height for raw in raws.values()))
         labels = _labels(raws["train"], first, options, seen)
     return {
-        s: Scheme(c, labels, rule, winner, options.keep_unlabelled, options.on_error)
+        s: Scheme(c, labels, rule, winner, mark, options.keep_unlabelled, options.on_error)
         for s, c in columns.items()
     }
 
@@ -202,7 +215,8 @@ def _check_classes(train: RawTable, columns: Columns, seen: set[str | None], row
         column = columns.one("label")
         raise InputError(
             f"Column {column!r} of {train.where} holds {len(seen):,} different values in {rows:,} rows: these are "
-            "answers, not classes, and no task audits open answers. Name a column of labels with --columns label=…"
+            "answers, not classes. Name a column of labels with --columns label=…, or read them as open answers with "
+            f"--task open --columns question=…,answer={column}."
         )
 
 

@@ -13,6 +13,7 @@ from cuecard.data.layout.answers import AnswerRule, answered, one_right
 from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.identity import Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
+from cuecard.data.layout.open_answers import RESERVED, open_parts
 from cuecard.data.layout.option_texts import question_and_options
 from cuecard.data.layout.preferences import SINGLE, TIE
 from cuecard.data.layout.responses import preference_parts
@@ -81,7 +82,9 @@ def shape(
         repeated = extras.select(pl.all().gather(rows))
         extras = pl.DataFrame([*repeated, *(table[name] for name in parts.beside)])
     else:
-        table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=_labels(raw, scheme))
+        labels = _answered(parts, scheme) if columns.task == "open" else _labels(raw, scheme)
+        table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=labels)
+        extras = pl.DataFrame([*extras, *(values.alias(name) for name, values in parts.beside.items())])
     table = table.select(COLUMNS).hstack(extras)
     table, dropped = _labelled(table, parts, scheme)
     numbered = ids.group or "id" not in columns
@@ -158,7 +161,17 @@ def _unlabelled(raw: RawTable, parts: Parts, scheme: Scheme) -> pl.Series | None
         return None
     if scheme.columns.task in GROUPED_TASKS:
         return None if parts.right is None else pl.Series(parts.right < 0)
-    return _labels(raw, scheme).is_null()
+    return (_answered(parts, scheme) if scheme.columns.task == "open" else _labels(raw, scheme)).is_null()
+
+
+def _answered(parts: Parts, scheme: Scheme) -> pl.Series:
+    """Return the label of open answers, null where an answer is missing."""
+    names = scheme.labels.names
+    return (
+        pl.select(pl.when(pl.lit(parts.hypothesis.is_not_null())).then(pl.lit(names[0])))
+        .to_series()
+        .cast(scheme.labels.dtype)
+    )
 
 
 def _parts(raw: RawTable, scheme: Scheme) -> Parts:
@@ -170,6 +183,8 @@ def _parts(raw: RawTable, scheme: Scheme) -> Parts:
         return Parts(pl.repeat("", len(words), eager=True, dtype=pl.String), words)
     if columns.task == "preference":
         return preference_parts(raw, scheme)
+    if columns.task == "open":
+        return open_parts(raw, columns.roles, scheme.mark)
     return _choice(raw, scheme)
 
 
@@ -287,7 +302,7 @@ def _labelled(table: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.Dat
         ties = int((parts.right == TIE).sum())
         lost = int((parts.right < 0).sum()) - ties
         return kept, {k: v for k, v in (("tie", ties), ("missing winner", lost)) if v}
-    return kept, {"missing label": missing}
+    return kept, {"missing answer" if scheme.columns.task == "open" else "missing label": missing}
 
 
 def extra_types(raw: RawTable, columns: Columns, *, keep_id: bool) -> dict[str, pl.DataType]:
@@ -306,9 +321,10 @@ def _extras(
 ) -> pl.DataFrame:
     """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
     kept = _extra_names(raw, columns, keep_id)
-    names = {name: name for name in kept if name not in COLUMNS}
+    taken = {*COLUMNS, *(RESERVED if columns.task == "open" else ())}
+    names = {name: name for name in kept if name not in taken}
     for name in kept:
-        if name in COLUMNS:
+        if name in taken:
             names[name] = f"original_{name}"
             while list(names.values()).count(names[name]) > 1:
                 names[name] = f"original_{names[name]}"
