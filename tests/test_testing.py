@@ -102,8 +102,8 @@ def test_the_script_of_the_action_runs(place):
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"
     install, step = action["runs"]["steps"]
-    assert "pip install" in install["run"]
-    assert {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]} == set(step["env"].values())
+    named = set(step["env"].values()) | set(install["env"].values())
+    assert {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]} == named
     summary = place / "summary.md"
     inputs = dict.fromkeys(step["env"], "") | {"CUECARD_DATA": "card", "CUECARD_SARIF": "check.sarif"}
     for policy, code in (("cuecard.toml", 1), ("loose.toml", 0), ("none.toml", 2)):
@@ -117,6 +117,20 @@ def test_the_script_of_the_action_runs(place):
         )
         assert ran.returncode == code, ran.stdout + ran.stderr
     assert summary.read_text().count("## CueCard check") == 2
+    (place / "extras.toml").write_text('extras = ["english", "zh"]\n' + (place / "loose.toml").read_text())
+    (place / "bin" / "python").write_text(
+        f'#!/bin/sh\nif [ "$1" = -m ]; then echo "$5"; else exec {sys.executable} "$@"; fi\n'
+    )
+    (place / "bin" / "python").chmod(0o755)
+    for extras, policy, installed in (
+        ("policy", "extras.toml", "here[english,zh]"),
+        ("policy", "none.toml", "here"),
+        ("nltk", "extras.toml", "here[nltk]"),
+        ("", "extras.toml", "here"),
+    ):
+        inputs_of_install = {"CUECARD_EXTRAS": extras, "CUECARD_POLICY": policy, "GITHUB_ACTION_PATH": "here"}
+        ran = run(place, "bash", "-e", "-c", install["run"], **inputs_of_install)
+        assert ran.stdout.strip() == installed, ran.stderr
     further = {"CUECARD_POLICY": "loose.toml", "CUECARD_ARGUMENTS": "--ratchet *"}
     assert run(place, "bash", "-e", "-c", step["run"], **(inputs | further), CI="").returncode == 0
     assert (place / "*").is_file()  # not the names of all files

@@ -264,8 +264,9 @@ class Style:
             )
             summary["models"] = tables["style_models"].to_dicts()
         smallest = float(table["q_value"].to_numpy().min())
+        settled = {"extras": "english" if "sentiment" in (*covariates.names, *covariates.left_out) else ""}
         return Result(
-            summary, tables, style_findings(summary), None, style_measures(summary), smallest_q=smallest
+            summary, tables, style_findings(summary), None, style_measures(summary), settled, smallest
         )
 
     def _cross_fit(self, examples: Examples, covariates: Covariates, clusters: Ints) -> Floats:

@@ -86,6 +86,11 @@ class Section(BaseModel):
     _card: Card | None = PrivateAttr(default=None)
 
     @property
+    def extras(self) -> list[str]:
+        """The optional parts of CueCard that had a part in its numbers."""
+        return [extra for extra in str(self.settled.get("extras", "")).split(",") if extra]
+
+    @property
     def table(self) -> pl.DataFrame:
         """Its first table, as a polars frame."""
         if not self.tables:
@@ -135,6 +140,7 @@ MEASURE_SCHEMA: dict[str, Any] = {
 #: What `dir(card)` lists.
 _OWN_NAMES = (
     "dataset",
+    "extras",
     "findings",
     "measure",
     "measures",
@@ -180,6 +186,11 @@ class Card(BaseModel):
     def all_measures(self) -> list[Measure]:
         """Return the measures of every section that ran, in the card's order."""
         return [m for section in self.sections.values() for m in section.measures if section.status == "done"]
+
+    @property
+    def extras(self) -> list[str]:
+        """The optional parts of CueCard that had a part in its numbers, such as "english"."""
+        return sorted({extra for section in self.sections.values() for extra in section.extras})
 
     @property
     def verdict(self) -> str:

@@ -86,13 +86,15 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Policy:
-    """Rules, allowances and the task they are for."""
+    """Rules, allowances, the task they are for, and the optional parts that the limits were measured with."""
 
     rules: tuple[Rule, ...]
     allow: tuple[Allowance, ...] = ()
     task: Task | None = None
     source: str = "policy"
     task_line: int = 1
+    extras_line: int = 1
+    extras: Sequence[str] | None = None
 
     @property
     def sections(self) -> list[str] | None:
@@ -109,6 +111,10 @@ def check_policy(policy: Policy, card: Card, today: date) -> None:
         raise InputError(
             f"{policy.source}, line {policy.task_line}: the policy "
             f"{only_applies_to([policy.task], card.dataset.task)}."
+        )
+    if policy.extras is not None and any("extras" in section.settled for section in card.sections.values()):
+        _check_extras(
+            policy.extras, card.extras, f"{policy.source}, line {policy.extras_line}: the policy was written"
         )
     for allowance in policy.allow:
         if allowance.expires < today:
@@ -244,6 +250,20 @@ def finding_measure(finding: Finding) -> Measure:
     )
 
 
+def _check_extras(extras: Sequence[str], of_card: Sequence[str], made: str) -> None:
+    """Raise if other optional parts of CueCard had a part in a card than in what it is compared with."""
+    if lacking := sorted({*extras} - {*of_card}):
+        raise InputError(
+            f"{made} with the optional part {listed(lacking)}, and the card without: numbers of cues would differ for "
+            f"that alone. Type: pip install 'cuecard[{','.join(lacking)}]' and audit again."
+        )
+    if further := sorted({*of_card} - {*extras}):
+        raise InputError(
+            f"{made} without the optional part {listed(further)}, and the card with it: numbers of cues would differ "
+            "for that alone. Make both with the same parts."
+        )
+
+
 def reference_of(baseline: Card, card: Card, name: str = "the baseline") -> Reference:
     """Return what a baseline card says, or raise if it is about other data."""
     for what in ("task", "labels"):
@@ -254,6 +274,9 @@ def reference_of(baseline: Card, card: Card, name: str = "the baseline") -> Refe
                 f"{name} is a card of other data: its {what} {'is' if what == 'task' else 'are'} {old_words}, here "
                 f"{new_words}. Name a card of an earlier version of this dataset as --baseline."
             )
+    for section, old_section in baseline.sections.items():
+        if section in card.sections and "extras" in old_section.settled:
+            _check_extras(old_section.extras, card.sections[section].extras, f"{name} was made")
     if shared_examples(baseline, card) == 0:
         raise InputError(
             f"{name} is a card of other data: it shares no example with {card.dataset.name}. Name a card of an earlier "

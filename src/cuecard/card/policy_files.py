@@ -34,7 +34,7 @@ from cuecard.errors import InputError
 from cuecard.wording import listed, percent, points
 from cuecard.writing import write_json
 
-_KEYS = ("task", "rules", "allow")
+_KEYS = ("task", "extras", "rules", "allow")
 _RULE_KEYS = ("limit", "severity", "reason")
 _ALLOW_KEYS = ("finding", "reason", "expires")
 
@@ -80,6 +80,11 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     task = document.get("task")
     if task is not None and task not in TASKS:
         raise reader.error(reader.line_of("task"), f"task = {task!r}: write {listed(list(TASKS), 'or')}")
+    extras = document.get("extras")
+    if extras is not None and not (
+        isinstance(extras, list) and all(isinstance(name, str) for name in extras)
+    ):
+        raise reader.error(reader.line_of("extras"), 'extras is a list of names: write extras = ["english"]')
     parsed = tuple(reader.rule(name, value) for name, value in named)
     allow = document.get("allow", [])
     if not isinstance(allow, list) or not all(isinstance(entry, dict) for entry in allow):
@@ -90,7 +95,8 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     allowances = tuple(
         reader.allowance(entry, lines[i] if i < len(lines) else 1) for i, entry in enumerate(allow)
     )
-    return Policy(parsed, allowances, cast(Task | None, task), source, reader.line_of("task"))
+    lines = reader.line_of("task"), reader.line_of("extras")
+    return Policy(parsed, allowances, cast(Task | None, task), source, *lines, extras)
 
 
 def _flat(rules: object, before: str = "") -> list[tuple[str, object]]:
@@ -181,6 +187,8 @@ OPENING = """# The policy of {name}. `cuecard check DATA` fails if the whole 95 
 #   expires = 2027-01-31
 
 task = "{task}"
+# Optional parts of CueCard that had a part in today's numbers: the check needs the same ones.
+extras = [{extras}]
 
 [rules]
 """
@@ -188,7 +196,13 @@ task = "{task}"
 
 def starter_policy(card: Card) -> str:
     """Return a commented policy that the card satisfies."""
-    lines = [OPENING.format(name=card.dataset.name.replace("\n", " "), task=card.dataset.task)]
+    lines = [
+        OPENING.format(
+            name=card.dataset.name.replace("\n", " "),
+            task=card.dataset.task,
+            extras=", ".join(f'"{name}"' for name in card.extras),
+        )
+    ]
     lines.append("# Findings of all sections, at least so severe.")
     counts = finding_counts(card, Policy(()), ())
     for severity in COUNTED[:2]:

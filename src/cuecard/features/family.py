@@ -104,7 +104,7 @@ class Family(Protocol):
     to building the matrix. `unit = "example"` says that copies of the whole example, not of the text, are one
     observation of its features; `relational = True` that they compare premise and hypothesis;
     `content_blind = True` that they are no part of what a text says, so that they are a shortcut even where one text is
-    all there is to read.
+    all there is to read; `extra = "english"` names the optional part of CueCard that it needs.
     """
 
     name: ClassVar[str]

@@ -105,6 +105,7 @@ class Sentiment(Annotated):
     name: ClassVar[str] = "sentiment"
     description: ClassVar[str] = "the sign of the sum of the words' polarities"
     phrase: ClassVar[str] = "{} words"
+    extra: ClassVar[str] = "english"
 
     @staticmethod
     def columns(annotations: Annotations) -> Flagged:
@@ -163,6 +164,7 @@ class Typos(Annotated):
     description: ClassVar[str] = "a word is misspelt"
     phrase: ClassVar[str] = "a {}"
     content_blind: ClassVar[bool] = True
+    extra: ClassVar[str] = "english"
 
     @staticmethod
     def columns(annotations: Annotations) -> Flagged:

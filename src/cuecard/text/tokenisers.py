@@ -27,6 +27,13 @@ from cuecard.text.treebank import noun_lemmas, tokenise_treebank
 PACKAGES = {"zh": "rjieba", "ja": "fugashi", "th": "pythainlp"}
 
 
+def extra_of(tokens: str) -> str | None:
+    """Return the optional part of CueCard that a tokeniser needs."""
+    if tokens.startswith("treebank"):
+        return "nltk"
+    return tokens.removeprefix("words-") if tokens.startswith("words-") else None
+
+
 def has_segmenter(language: str) -> bool:
     """Return whether the package that segments this language is installed."""
     return language in PACKAGES and find_spec(PACKAGES[language]) is not None

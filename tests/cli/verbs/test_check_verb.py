@@ -176,3 +176,31 @@ def test_a_missing_ratchet_is_not_written_in_ci(cuecard, card, tmp_path, monkeyp
     assert f"cuecard: Written: {accepted} accepts 1 violation" in ran.err
     monkeypatch.setenv("CI", "true")
     assert cuecard("check", card, "--policy", file, "--ratchet", accepted).code == 0
+
+
+def test_numbers_made_with_other_optional_parts_are_not_compared(cuecard, card, tmp_path):
+    pytest.importorskip("vaderSentiment")
+    assert load_card(card).extras == ["english"]
+    core = load_card(card)
+    core["cues"].settled["extras"] = ""
+    save_card(core, tmp_path / "core")
+    file = policy(tmp_path, "<= 0.9")
+    ran = cuecard("check", tmp_path / "core", "--policy", file, "--baseline", card)
+    assert ran.code == 2
+    assert "was made with the optional part english" in ran.err
+    assert "pip install 'cuecard[english]'" in ran.err
+    ran = cuecard("check", card, "--policy", file, "--baseline", tmp_path / "core")
+    assert ran.code == 2
+    assert "without the optional part english, and the card with it" in ran.err
+    file.write_text('extras = ["english"]\n' + file.read_text())
+    assert cuecard("check", card, "--policy", file).code == 0
+    ran = cuecard("check", tmp_path / "core", "--policy", file)
+    assert ran.code == 2
+    assert "line 1: the policy was written with the optional part english" in ran.err
+
+
+def test_a_sarif_log_is_written_beside_what_is_printed(cuecard, card, tmp_path):
+    ran = cuecard("check", card, "--policy", policy(tmp_path, "<= 0.9"), "--sarif", tmp_path / "log.sarif")
+    assert ran.code == 0
+    assert ran.out.startswith("PASS: ")
+    assert json.loads((tmp_path / "log.sarif").read_text())["version"] == "2.1.0"

@@ -36,6 +36,7 @@ from cuecard.features.units import begin_units
 from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
+from cuecard.text.tokenisers import extra_of
 
 NAME = "cues"
 FEATURES = MeasureKind("features", "features tested", "count")
@@ -246,7 +247,8 @@ class Cues:
         return Result(
             summary,
             measures=[*cue_measures(summary), *_giving_away(cues)],
-            settled={name: summary[name] for name in ("tokens", "language", "null")},
+            settled={name: summary[name] for name in ("tokens", "language", "null")}
+            | {"extras": ",".join(sorted(_extras(families, counts, sample)))},
             tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
             findings=findings,
             smallest_q=None if cues.is_empty() else float(np.nanmin(cues["q_value"].to_numpy())),
@@ -289,6 +291,12 @@ class Cues:
             "scope": self.scope,
             "min_count": self.min_count,
         }
+
+
+def _extras(families: Sequence[Family], counts: CueCounts, sample: Encoded) -> set[str]:
+    """Return the optional parts of CueCard that had a part in the counts."""
+    of_families = {getattr(family, "extra", None) for family in families if family.name not in counts.skipped}
+    return {extra for extra in (*of_families, extra_of(sample.tokeniser)) if extra is not None}
 
 
 def _giving_away(cues: pl.DataFrame) -> list[Measure]:

@@ -61,6 +61,10 @@ def check(
         Path | None,
         option("--out", "-o", "FILE", "Write the result to this file instead of printing it.", parser=path),
     ] = None,
+    sarif: Annotated[
+        Path | None,
+        option("--sarif", "FILE", "Also write a SARIF log to this file, for code scanning.", parser=path),
+    ] = None,
     seed: SeedOption = 0,
 ) -> None:
     """Check a card or a dataset against a policy: exit code 0 if it is met, 1 if it is violated.
@@ -76,6 +80,7 @@ def check(
     read = [*dataset.inputs, baseline]
     for target, name, inputs in (
         (out, "--out", [*read, policy, ratchet]),
+        (sarif, "--sarif", [*read, policy, ratchet, out]),
         (ratchet, "--ratchet", [*read, policy]),
         (policy if init else None, "--policy", read),
     ):
@@ -111,6 +116,8 @@ def check(
 
     result = result.strictly() if strict else result
     show_check(result, shape, out=out, quiet=output.quiet)
+    if sarif is not None:
+        show_check(result, "sarif", out=sarif, quiet=True)
     if shape in ("junit", "sarif", "github") and not output.quiet:  # the other formats have a place for notes
         for note in result.notes:
             typer.echo(printable(f"cuecard: {note}", 1_000), err=True)
