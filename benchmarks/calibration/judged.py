@@ -113,9 +113,9 @@ def tied_questions(
     right = rng.integers(0, 4, n)
     sizes = np.stack([rng.permutation([4, 4, 6, 6]) for _ in range(n)])
     for i in np.flatnonzero(rng.random(n) < leak):
-        longest = int(rng.choice(np.flatnonzero(sizes[i] == 6)))
+        long = int(rng.choice(np.flatnonzero(sizes[i] == 6)))
         if sizes[i, right[i]] == 4:
-            sizes[i, [longest, right[i]]] = sizes[i, [right[i], longest]]
+            sizes[i, [long, right[i]]] = sizes[i, [right[i], long]]
     choices = [[" ".join(f"w{w:04d}" for w in rng.integers(0, 3_000, k)) for k in row] for row in sizes]
     table = pl.DataFrame(
         {"question": [f"q{i} of {n}" for i in range(n)], "choices": choices, "answer": right}

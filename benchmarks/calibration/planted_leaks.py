@@ -52,7 +52,7 @@ def labelled(rng: Rng, n: int) -> np.ndarray:
 
 def named(labels: np.ndarray) -> list[str]:
     """Return the names of labels."""
-    return np.where(labels == 1, "yes", "no").tolist()
+    return ["yes" if label == 1 else "no" for label in labels.tolist()]
 
 
 def characters(share: float, write: Callable[[str], str]) -> Callable[[Rng, int], Instances]:
@@ -76,7 +76,8 @@ def column(
     def draw(rng: Rng, n: int) -> Instances:
         labels = labelled(rng, n)
         values = [value(rng, bool(one), i) for i, one in enumerate(_agrees(rng, labels, share))]
-        return load(text_pairs(rng, n, label=named(labels), **{name: values}))
+        pairs = text_pairs(rng, n, label=named(labels))
+        return load(pairs.with_columns(pl.Series(name, values)))
 
     return draw
 

@@ -32,7 +32,7 @@ def lazy_names(package: str) -> Callable[[str], Any]:
             and isinstance(value, FunctionType)
             and not module.startswith("cuecard.stats")
         ):
-            value = import_module("cuecard.error_words").naming_arguments(value)
+            value = import_module("cuecard.errors").naming_arguments(value)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -64,7 +64,11 @@ def test_a_verb_without_its_arguments_says_what_it_takes(cuecard, verb):
     ("stop", "code", "sentence"),
     [
         (KeyboardInterrupt, 130, "cuecard: interrupted\n"),
-        (MemoryError, 2, "cuecard: out of memory: give the command more memory, or fewer rows.\n"),
+        (
+            MemoryError,
+            2,
+            "cuecard: {out} cannot be written: the memory is full. Give the command more memory.\n",
+        ),
     ],
 )
 def test_a_run_that_is_stopped_while_it_draws_the_report_leaves_the_old_folder(
@@ -80,5 +84,5 @@ def test_a_run_that_is_stopped_while_it_draws_the_report_leaves_the_old_folder(
 
     monkeypatch.setattr("cuecard.report.render_html", stopped)
     ran = cuecard(*command)
-    assert (ran.code, ran.out, ran.err) == (code, "", sentence)
+    assert (ran.code, ran.out, ran.err) == (code, "", sentence.format(out=tmp_path / "card"))
     assert {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

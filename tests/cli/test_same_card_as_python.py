@@ -353,7 +353,7 @@ def test_export(cuecard, cards):
 
 
 #: Verbs that answer no question about a dataset: there is no function of their own in Python.
-WITHOUT_CARD = {"demo", "serve", "tools_datasets", "tools_cache"}
+WITHOUT_CARD = {"demo", "mcp", "serve", "tools_datasets", "tools_cache"}
 
 
 def test_every_verb_is_compared():

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.error_words import in_form, in_python
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import InputError, UsageError, in_form, in_python
 
 TEXTS = [f"text number {i} is {'good' if i % 2 else 'bad'}" for i in range(60)]
 LABELS = ["pos" if i % 2 else "neg" for i in range(60)]

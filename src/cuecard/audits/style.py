@@ -370,17 +370,26 @@ def _prompt_units(examples: Examples) -> Ints:
 
 
 def _with_similar_responses(examples: Examples, units: Ints) -> Ints:
-    """Return units that examples share whose responses are copies, or similar where such texts correlate."""
+    """Return units that examples share whose responses are copies, or similar where such texts correlate.
+
+    Those are similar whose responses all are. Where prompts and responses in common would join more than half of all
+    examples, one of these counts: the one that leaves the fewest observations.
+    """
     data = examples.instances
-    leader = np.arange(len(examples))
-    for codes in (units, examples.units("choices")):
-        join_units(codes[data.example_codes], None, data.example_codes, leader)
+    joined = [units, examples.units("choices")]
     similar = similar_rows(encode(data), "hypothesis")
     if similar is not None:
         rows = np.concatenate([similar, int(similar.max()) + 1 + np.arange(len(data) - len(similar))])
-        join_units(rows, None, data.example_codes, leader)
+        of_rows = pl.DataFrame({"example": data.example_codes, "text": rows})
+        texts = of_rows.group_by("example").agg(pl.col("text").sort().cast(pl.String).str.join(" "))
+        joined.append(texts.sort("example")["text"].rank("dense").to_numpy().astype(np.int64) - 1)
+    leader = np.arange(len(examples))
+    for codes in joined:
+        join_units(codes[data.example_codes], None, data.example_codes, leader)
     number_groups(leader)
-    return leader
+    if 2 * int(np.bincount(leader).max()) <= len(leader):
+        return leader
+    return max(joined, key=lambda codes: int((np.bincount(codes) ** 2).sum()))
 
 
 def _hits(examples: Examples, probability: Floats) -> Floats:

@@ -95,8 +95,8 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     allowances = tuple(
         reader.allowance(entry, lines[i] if i < len(lines) else 1) for i, entry in enumerate(allow)
     )
-    lines = reader.line_of("task"), reader.line_of("extras")
-    return Policy(parsed, allowances, cast(Task | None, task), source, *lines, extras)
+    places = reader.line_of("task"), reader.line_of("extras")
+    return Policy(parsed, allowances, cast(Task | None, task), source, *places, extras)
 
 
 def _flat(rules: object, before: str = "") -> list[tuple[str, object]]:

@@ -68,8 +68,8 @@ def frequent_counts(
     kept = np.flatnonzero(in_total.counts[:, 0] >= at_least)
     code = np.full(len(in_total.counts), -1, dtype=np.int32)
     code[kept] = np.arange(len(kept), dtype=np.int32)
-    of_rows = kept_ids(in_total.ids, in_total.offsets, code, data.instances.space)
-    frequent = Tokens(*of_rows, in_total.names(kept))
+    ids, offsets = kept_ids(in_total.ids, in_total.offsets, code, data.instances.space)
+    frequent = Tokens(ids, offsets, in_total.names(kept))
     counts = presence_counts(frequent, classes, n_classes)
     raised = at_least if at_least > minimum else 0
     return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets, raised)

@@ -266,9 +266,8 @@ class PairedComparison(Probe):
 def _verdicts(change: Floats, q: Floats, alpha: float) -> pl.Series:
     """Return whether the second model relies on each cue less or more than the first; null where it is not tested."""
     said = np.where(q > alpha, NO_CHANGE, np.where(change < 0, LESS, MORE))
-    return pl.Series(["" if np.isnan(one) else str(word) for one, word in zip(q, said, strict=True)]).replace(
-        "", None
-    )
+    verdicts = [None if np.isnan(one) else str(word) for one, word in zip(q, said, strict=True)]
+    return pl.Series(verdicts, dtype=pl.String)
 
 
 def _paired_finding(row: Row) -> Finding:

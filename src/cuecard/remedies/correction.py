@@ -258,7 +258,7 @@ class Correction:
             tuned = [self._tuned(self._part(dev_data, dev_predictions, listed))]
             probabilities = tuned[0].apply(part)
         done = self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
-        return replace(done, metrics=done.metrics | {"significant": listed.significant})
+        return replace(done, metrics={**done.metrics, "significant": listed.significant})
 
     def _listed(self, data: Instances, audit: Cues) -> ListedCues:
         """Return the named cues, otherwise the significant words; where there is none, those of highest z."""
@@ -291,7 +291,7 @@ class Correction:
         members = CueGroups(*(np.concatenate([getattr(g, name) for g in groups])[order] for name in MEMBERS))
         corrected = np.concatenate(probabilities)[order]
         done = self._corrected(data, predictions, corrected, tuned, cue_set, on="file", groups=members)
-        return replace(done, metrics=done.metrics | {"significant": listed.significant})
+        return replace(done, metrics={**done.metrics, "significant": listed.significant})
 
     def _part_without(self, data: Instances, predictions: Predictions, here: Ints, audit: Cues) -> Part:
         """Return all examples with the cues of those that are not here; no expert has seen what it predicts."""

@@ -375,6 +375,7 @@ def band_keys(
     run_bits: Hashes,
     first: int,
     first_run: int,
+    least_words: int,
 ) -> None: ...
 def wide_bits(words: Hashes, starts: Ints, rows: Ints, width: int) -> Hashes: ...
 def word_sets(words: Hashes, starts: Ints, rows: Ints, needed: Bytes) -> tuple[Hashes, Ints]: ...
@@ -451,3 +452,16 @@ def nearest_texts(
     n_texts: int = 0,
 ) -> tuple[Ids, Floats]: ...
 def join_up_to(one: Ids, other: Ids, sizes: Ints, largest: int, most: int) -> Ids: ...
+def strata_sums(
+    indptr: Ints,
+    indices: Codes,
+    companions: Ints,
+    last: Ints,
+    depth: Ints,
+    columns: Ints,
+    given: Ints,
+    codes: Ints,
+    labels: Ints,
+    mass: Floats,
+    n_labels: int,
+) -> tuple[Floats, Floats, Floats]: ...

@@ -77,8 +77,8 @@ class Encoded:
         # Only the built-in annotator reads tokens, and it knows English.
         english = self.tokeniser == "default" or self.language.startswith("en")
         default = encoded_texts(self.instances, "default").side(side) if english else None
-        key = ("annotations", side, self.language, self.annotator)
-        return self.instances.derived(key, lambda: annotator.annotate(texts, default))
+        full_key = ("annotations", side, self.language, self.annotator)
+        return self.instances.derived(full_key, lambda: annotator.annotate(texts, default))
 
     def ngrams(self, n: int) -> NGrams:
         """Return the runs of n tokens a feature looks at, numbered once; none crosses from premise to hypothesis.

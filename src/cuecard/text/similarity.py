@@ -164,10 +164,10 @@ def _batches(asked: Tokens, frequency: Ints) -> list[tuple[slice, Bools]]:
         words = words[np.argsort(frequency[words])]
         spent = np.cumsum(frequency[words])
         # The rarest words that have `LOOKED_UP` occurrences together, and those as frequent as the last one.
-        n = np.searchsorted(spent, LOOKED_UP, side="right")
+        n = int(np.searchsorted(spent, LOOKED_UP, side="right"))
         n = max(n, int(len(words) > 0 and spent[0] <= 20 * LOOKED_UP))
         if n:
-            n = np.searchsorted(frequency[words], frequency[words[n - 1]], side="right")
+            n = int(np.searchsorted(frequency[words], frequency[words[n - 1]], side="right"))
         if n and together and together + spent[n - 1] > TOGETHER:
             batches.append((slice(start, i), looked_up))
             start, together, looked_up = i, 0, np.zeros(len(frequency), dtype=np.bool_)

@@ -190,10 +190,13 @@ def frequent_ngrams(tokens: Tokens, n: int, at_least: int, space: Space) -> NGra
         ids, offsets, distinct = _frequent_longer(tokens, ids, offsets, length, at_least, space)
         last = (distinct % max(1, tokens.n_types)).astype(np.int32)
         members = np.column_stack([members[distinct // max(1, tokens.n_types)], last])
-    return NGrams(*kept_ids(ids, offsets, None, space), members, tokens.vocabulary)
+    frequent, starts = kept_ids(ids, offsets, None, space)
+    return NGrams(frequent, starts, members, tokens.vocabulary)
 
 
-def kept_ids(ids: Codes, offsets: Ints, number: Codes | None, space: Space) -> tuple[Codes, Ints]:
+def kept_ids(
+    ids: Codes, offsets: Ints, number: Codes | None, space: Space
+) -> tuple[npt.NDArray[np.int32], Ints]:
     """Return the ids of every row that are not negative, or have a number that is not, and where each row begins.
 
     Ids are replaced by their numbers where these are given.

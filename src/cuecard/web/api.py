@@ -13,7 +13,7 @@ from cuecard.web import tables
 from cuecard.web.explorer import biased
 from cuecard.web.forms import all_forms
 from cuecard.web.library import Entry
-from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
+from cuecard.web.safety import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
 from cuecard.web.service import Service
 from cuecard.web.uploads import receive
 

@@ -17,7 +17,7 @@ from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.findings import highlight
 from cuecard.web.library import Entry, Library
-from cuecard.web.schemas import Json
+from cuecard.web.safety import Json
 from cuecard.web.tables import (
     MOST_ROWS,
     Page,

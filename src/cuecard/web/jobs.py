@@ -15,7 +15,7 @@ from typing import Any
 
 from cuecard._lazy import PYTHON
 from cuecard.web.library import Library
-from cuecard.web.schemas import Json
+from cuecard.web.safety import Json
 from cuecard.web.state import ENDED, AppSettings, Job, State
 from cuecard.web.uploads import remove_unfinished
 

@@ -16,7 +16,7 @@ from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.errors import InputError, UsageError
 from cuecard.report.verdict import verdict
-from cuecard.web.schemas import Json
+from cuecard.web.safety import Json
 from cuecard.web.state import AppSettings, State
 
 

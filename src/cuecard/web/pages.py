@@ -21,8 +21,7 @@ from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
 from cuecard.web.forms import all_forms, equivalent
 from cuecard.web.library import Entry
-from cuecard.web.safety import REPORT_POLICY
-from cuecard.web.schemas import Json
+from cuecard.web.safety import REPORT_POLICY, Json
 from cuecard.web.service import Service
 from cuecard.wording import display_text
 

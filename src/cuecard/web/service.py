@@ -23,7 +23,7 @@ from cuecard.web.explorer import Explorer
 from cuecard.web.forms import NOT_OF_TRAINING, Reading, inside, names_in, reading_of_card, shown_command
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
-from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
+from cuecard.web.safety import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
 from cuecard.web.state import AppSettings, Job, State, Upload
 from cuecard.web.uploads import ENDINGS, stem_of
 

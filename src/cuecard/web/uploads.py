@@ -17,9 +17,8 @@ import polars as pl
 from cuecard.data import load, parse_columns
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.data.reading.sources import read_as_is, without_preset
-from cuecard.error_words import in_form
-from cuecard.errors import CueCardError, InputError
-from cuecard.web.schemas import Json
+from cuecard.errors import CueCardError, InputError, in_form
+from cuecard.web.safety import Json
 from cuecard.web.state import AppSettings, State, Upload
 from cuecard.web.tables import rows_of
 from cuecard.wording import display_text

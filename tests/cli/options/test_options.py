@@ -108,6 +108,7 @@ MEANINGS = {
     "--per-label": "number of words of highest z per label",
     "--policy": "the file of the policy",
     "--predictions": "a model's predictions",
+    "--root": "the folder that nothing leaves",
     "--sample": "number of random examples to work on",
     "--sort": "what a table is sorted by",
     "--strength": "strength of the method",

@@ -515,7 +515,7 @@ def test_ids_that_begin_again_in_every_file_are_replaced_by_numbers(tmp_path):
     same_cards(card, cc.audit(load(folder), only=audits), audits)
     for options in ({"columns": {"id": "id"}}, {"columns": {"id": "id"}, "on_error": "skip"}):
         with pytest.raises(cc.CueCardError) as in_memory:
-            load(folder, **options)
+            cc.load(folder, **options)
         with pytest.raises(cc.CueCardError, match=re.escape(str(in_memory.value))):
             cc.audit(spec(folder, **options), only=("overview",), memory="1KB")
 

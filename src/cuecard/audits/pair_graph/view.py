@@ -198,7 +198,9 @@ def _scores(outcome: Outcome) -> list[Table]:
         "accuracy": Column("Accuracy", "fine_percent"),
         "low": Column("CI low", "percent"),
         "high": Column("CI high", "percent"),
-        "auc": Column("AUC", "decimal", "how well the probabilities rank the label; chance is 0.5"),
+        "auc": Column(
+            "AUC", "decimal", "how well the probabilities rank the label; chance is 0.5", brief=False
+        ),
         "auc_low": Column("AUC CI low", "decimal", brief=False),
         "auc_high": Column("AUC CI high", "decimal", brief=False),
         "p_value": Column(

@@ -107,8 +107,8 @@ class RawTable:
         if self.rows is not None:
             numbers = self.rows[rows]
         else:
-            before = np.repeat(ends - self.sizes, sizes)
-            numbers = np.arange(rows.start, rows.stop, dtype=np.int64)[: frame.height] - before + 1
+            before: npt.NDArray[np.int64] = np.repeat(ends - self.sizes, sizes)
+            numbers = np.arange(rows.start, rows.stop)[: frame.height] - before + 1
         return replace(self, frame=frame, sizes=tuple(sizes.tolist()), rows=numbers, dropped={}, notes=())
 
     def head(self, n: int) -> RawTable:

@@ -32,6 +32,7 @@ def strata_sums(
     cdef int32_t[:, ::1] within = np.empty((n_given + 1, longest + 1), dtype=np.int32)
     cdef int64_t[::1] sizes = np.zeros(n_given + 1, dtype=np.int64)
     cdef const int32_t* rows
+    cdef const int32_t* every = &indices[0] if indices.shape[0] else NULL
     cdef int32_t* chosen
     with nogil:
         for i in range(companions.shape[0]):
@@ -42,7 +43,7 @@ def strata_sums(
         for s in range(1, last.shape[0]):
             chosen = &within[depth[s], 0]
             if depth[s] == 1:
-                rows = &indices[indptr[companions[last[s]]]]
+                rows = every + indptr[companions[last[s]]]
                 n = indptr[companions[last[s]] + 1] - indptr[companions[last[s]]]
             else:
                 rows = &within[depth[s] - 1, 0]

@@ -28,7 +28,7 @@ def path_weights(start: Floats, end: Floats, gold: Ints) -> Floats:
         gold: the place of the right answer of each example.
 
     >>> weights = path_weights(np.zeros((1, 2)), np.array([[2.0, 0.0]]), np.array([0]))
-    >>> round(float(weights @ [2.0, 0.0]), 6), round(float(np.log(1 / (1 + np.exp(-2))) - np.log(1 / 2)), 6)
+    >>> round((weights @ [2.0, 0.0]).item(), 6), round(float(np.log(1 / (1 + np.exp(-2))) - np.log(1 / 2)), 6)
     (0.566219, 0.566219)
     """
     end = np.where(np.isnan(end), -np.inf, end)

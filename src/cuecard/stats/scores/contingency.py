@@ -19,7 +19,7 @@ def contingency_log_p(values: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     Dawson 1954); the p-value is that of the gamma distribution that has them. So a column of 200 values in 400 rows is
     tested as well as one of three.
 
-    >>> round(np.exp(contingency_log_p(np.repeat([0, 1], 50), np.repeat([0, 1, 0, 1], [30, 20, 20, 30]))), 3)
+    >>> float(np.exp(contingency_log_p(np.repeat([0, 1], 50), np.repeat([0, 1, 0, 1], [30, 20, 20, 30]))).round(3))
     0.046
     """
     rows, columns = (np.unique(np.asarray(codes), return_inverse=True)[1] for codes in (values, labels))
@@ -47,7 +47,7 @@ def contingency_log_p(values: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 def rank_log_p(numbers: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Natural log of the p-value of the test of Kruskal and Wallis: whether some labels have larger numbers.
 
-    >>> round(np.exp(rank_log_p([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1])), 3)
+    >>> float(np.exp(rank_log_p([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1])).round(3))
     0.021
     """
     ranks, codes = average_ranks(numbers), np.unique(np.asarray(labels), return_inverse=True)[1]
@@ -74,7 +74,7 @@ def average_ranks(numbers: npt.ArrayLike) -> Floats:
 def combined_log_p(log_p: Sequence[float]) -> float:
     """Natural log of Cauchy's combination of p-values of dependent tests of one claim (Liu and Xie 2020).
 
-    >>> round(np.exp(combined_log_p([np.log(0.01), np.log(0.02), np.log(0.9)])), 3)
+    >>> float(np.exp(combined_log_p([np.log(0.01), np.log(0.02), np.log(0.9)])).round(3))
     0.021
     """
     p = np.exp(np.asarray(log_p, dtype=np.float64))

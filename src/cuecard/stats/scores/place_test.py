@@ -27,9 +27,9 @@ def place_log_p(
     covariance if places were drawn at random. A unit is one observation: the mean of its examples, taken to vary as
     much as if they all agreed. Without weights, random placements give the p-value where it is not tiny.
 
-    >>> round(np.exp(place_log_p([0] * 20 + [1] * 10, [2] * 30)), 2)  # a binomial test gives 0.10
+    >>> round(float(np.exp(place_log_p([0] * 20 + [1] * 10, [2] * 30))), 2)  # a binomial test gives 0.10
     0.1
-    >>> round(np.exp(place_log_p([0] * 40 + [1] * 20, [2] * 60, units=np.arange(60) // 2)), 2)  # copies count once
+    >>> round(float(np.exp(place_log_p([0] * 40 + [1] * 20, [2] * 60, units=np.arange(60) // 2))), 2)  # copies
     0.1
     """
     place, k = np.asarray(places, dtype=np.int64), np.asarray(options, dtype=np.int64)

@@ -58,7 +58,7 @@ def unit_counts(
     of_rows = np.require(ids, np.int32, "C"), np.require(offsets, np.int64, "C")
     mass = np.empty(0) if weights is None else np.require(weights, np.float64, "C")
     if totals is None:
-        blocks, n_bins = [np.arange(len(codes), dtype=np.int64)], SIZE_BINS
+        blocks, n_bins = iter([np.arange(len(codes), dtype=np.int64)]), SIZE_BINS
     else:
         blocks, n_bins = rows_of_copies(dense_codes(codes)), 1
     units_, many = np.zeros(n_features, np.int64), np.zeros((n_features, n_bins), np.int64)
@@ -72,7 +72,7 @@ def unit_counts(
         order, bounds = _ordered(codes, block)
         summed = _native.repeated_sums(*of_rows, order, bounds, mass, n_features, n_bins)
         for total, part in zip((units_, squares, many, rows_squared), summed, strict=False):
-            total += part
+            np.add(total, part, out=total, casting="unsafe")
         crossed += summed[5]
         if single is not None:
             single -= summed[4]

@@ -108,11 +108,14 @@ def test_the_table_lists_every_set_of_features(leaky_card: Card) -> None:
         "Accuracy",
         "CI low",
         "CI high",
-        "p",
+        "AUC",
+        "AUC CI low",
+        "AUC CI high",
+        "p, log score",
         "q",
         "Examples",
     ]
-    assert table.rows[0][5] == leaky_card["pair_graph"].summary["intervals"]["leakage"]["q_value"]
+    assert table.rows[0][8] == leaky_card["pair_graph"].summary["intervals"]["leakage"]["q_value"]
 
 
 def test_what_was_left_out_is_said_with_the_option_that_computes_it(leaky_card: Card) -> None:

@@ -21,7 +21,7 @@ def test_slices_are_named_for_people():
     ]
     card = cc.audit(cc.load(rows), only=["slices"])
     view = section_view(card, "slices")
-    [table] = view.tables
+    table = view.tables[0]
     assert [column.title for column in table.columns[:4]] == ["Shortcut", "part_of", "Examples", "Accuracy"]
     assert {row[1] for row in table.rows} == {"a", "b"}
     assert not any("_" in row[0] for row in table.rows)
@@ -40,7 +40,7 @@ def test_slices_of_several_columns_name_the_column():
         for i in range(80)
     ]
     card = cc.audit(cc.load(rows), only=["slices"])
-    [table] = section_view(card, "slices").tables
+    table = section_view(card, "slices").tables[0]
     assert table.columns[1].title == "Slice"
     assert {row[1] for row in table.rows} == {"part_of = a", "part_of = b", "source = x", "source = y"}
 
