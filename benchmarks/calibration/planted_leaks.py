@@ -162,6 +162,33 @@ def yes_no(rng: Rng, n: int) -> Instances:
     return load(pl.DataFrame(rows))
 
 
+def moved_options(rng: Rng, n: int) -> Instances:
+    """Return questions that all offer yes, no and maybe, in any order; the first place is right in half of them."""
+    rows = []
+    for first in rng.random(n) < 0.25:
+        answer = 0 if first else int(rng.integers(3))
+        rows.append(
+            {
+                "question": sentence(rng)[:-1] + "?",
+                "choices": rng.permutation(["Yes", "No", "Maybe"]).tolist(),
+                "answer": answer,
+            }
+        )
+    return load(pl.DataFrame(rows))
+
+
+def spaced_premises(rng: Rng, n: int) -> Instances:
+    """Return pairs with a doubled space in the premise, which goes with the label in 64 %."""
+    labels = labelled(rng, n)
+    doubled = _agrees(rng, labels, 0.64)
+    table = text_pairs(rng, n, label=named(labels))
+    premises = [
+        text.replace(" ", "  ", 1) if two else text
+        for text, two in zip(table["premise"], doubled, strict=True)
+    ]
+    return load(table.with_columns(premise=pl.Series(premises)))
+
+
 def row_order(rng: Rng, n: int) -> Instances:
     """Return pairs of which 90 % of the first half have one label, and 90 % of the second half the other."""
     labels = _agrees(rng, (np.arange(n) >= n // 2).astype(int), 0.9).astype(int)
@@ -322,6 +349,8 @@ LEAKS = (
         "group",
     ),
     Leak("questions that all offer yes and no, 70 % yes", yes_no, "option", 500),
+    Leak("the first of three options in any order, 50 %", moved_options, "position", 500),
+    Leak("a doubled space in the premise, 64 %", spaced_premises, "two spaces in a row in the premise"),
 )
 
 

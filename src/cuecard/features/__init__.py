@@ -11,7 +11,7 @@ from cuecard.features.family import (
     count_features,
     learned,
 )
-from cuecard.features.raw_text import Characters, Formats, Function, Regexes
+from cuecard.features.raw_text import Characters, Formats, Function, PremiseCharacters, Regexes
 from cuecard.features.structure import Lengths, Overlap, Positions
 from cuecard.features.words import (
     Bigrams,
@@ -27,7 +27,7 @@ from cuecard.features.words import (
 
 _BUILT_IN: tuple[type[Family], ...] = (
     Words, Bigrams, Trigrams, FourGrams, Negation, Sentiment, Tense, Entities, Typos,
-    Overlap, Lengths, Positions, Formats, Characters,
+    Overlap, Lengths, Positions, Formats, Characters, PremiseCharacters,
 )  # fmt: skip
 for _family in _BUILT_IN:
     FAMILIES.add(_family.name, _family)
@@ -54,6 +54,7 @@ __all__ = [
     "Negation",
     "Overlap",
     "Positions",
+    "PremiseCharacters",
     "Presence",
     "Regexes",
     "Sentiment",

@@ -102,9 +102,10 @@ class Family(Protocol):
     `cuecard.errors.CueCardError`; it is then skipped with that reason, and the others run. A family with very
     many features may also offer `counts(data, classes, n_classes) -> FeatureCounts`, which the audit prefers
     to building the matrix. `unit = "example"` says that copies of the whole example, not of the text, are one
-    observation of its features; `relational = True` that they compare premise and hypothesis;
-    `content_blind = True` that they are no part of what a text says, so that they are a shortcut even where one text is
-    all there is to read; `extra = "english"` names the optional part of CueCard that it needs.
+    observation of its features, and `unit = "premise"` that those of the premise are; `relational = True` that they
+    compare premise and hypothesis; `content_blind = True` that they are no part of what a text says, so that they
+    are a shortcut even where one text is all there is to read; `extra = "english"` names the optional part of CueCard
+    that it needs.
     """
 
     name: ClassVar[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from cuecard.errors import UsageError
 from cuecard.features.family import Presence
 from cuecard.stats.arrays import Bools
 from cuecard.text import Encoded
+from cuecard.wording import only_applies_to
 
 #: Name of a feature and the regular expression that a text with it matches (Rust syntax, Unicode).
 PATTERNS = {
@@ -213,17 +214,45 @@ class Characters:
 
     def presence(self, data: Encoded) -> Presence:
         """Return which instances are written with what."""
-        table, n = data.instances.table, len(data.instances)
-        columns = {name: np.zeros(n, dtype=np.bool_) for name in (*OUTSIDE_ASCII, *ANYWHERE)}
-        for side in SCOPE_COLUMNS[data.scope]:
-            texts = table[side]
-            for name, matches in _matches(texts, ANYWHERE).items():
-                columns[name] |= matches
-            rows = np.flatnonzero(_outside_ascii(texts))
-            if len(rows):
-                for name, matches in _matches(texts.gather(rows), OUTSIDE_ASCII).items():
-                    columns[name][rows] |= matches
-        return Presence.from_columns(columns, n)
+        table = data.instances.table
+        return Presence.from_columns(
+            _written([table[side] for side in SCOPE_COLUMNS[data.scope]]), table.height
+        )
+
+
+@dataclass(frozen=True)
+class PremiseCharacters:
+    """Which characters a premise is written with: what `Characters` are of the text that is looked at otherwise."""
+
+    name: ClassVar[str] = "premise_characters"
+    description: ClassVar[str] = "the same of the premise of a pair"
+    phrase: ClassVar[str] = "{} in the premise"
+    content_blind: ClassVar[bool] = True
+    languages: ClassVar[frozenset[str] | None] = None
+    unit: ClassVar[str] = "premise"
+
+    def presence(self, data: Encoded) -> Presence:
+        """Return which instances have a premise that is written with what."""
+        if data.instances.task != "pair":
+            raise UsageError(f"premise_characters {only_applies_to(['pair'], data.instances.task)}")
+        if data.scope != "hypothesis":
+            raise UsageError(f"characters reads the premise with --scope {data.scope}")
+        premises = data.instances.table["premise"]
+        return Presence.from_columns(_written([premises]), len(premises))
+
+
+def _written(sides: Sequence[pl.Series]) -> dict[str, Bools]:
+    """Return which rows have each way of writing on one of the sides."""
+    n = len(sides[0])
+    columns = {name: np.zeros(n, dtype=np.bool_) for name in (*OUTSIDE_ASCII, *ANYWHERE)}
+    for texts in sides:
+        for name, matches in _matches(texts, ANYWHERE).items():
+            columns[name] |= matches
+        rows = np.flatnonzero(_outside_ascii(texts))
+        if len(rows):
+            for name, matches in _matches(texts.gather(rows), OUTSIDE_ASCII).items():
+                columns[name][rows] |= matches
+    return columns
 
 
 def _matches(texts: pl.Series, patterns: dict[str, str]) -> dict[str, Bools]:

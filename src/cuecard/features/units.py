@@ -160,6 +160,8 @@ def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[Uni
         return ("choices",)
     if instances.grouped:
         return ("hypothesis", "choices")
+    if getattr(family, "unit", None) == "premise":
+        return ("premise",)
     if instances.task == "text":
         return ("hypothesis",)
     if scope == "both" or getattr(family, "relational", False):

@@ -56,3 +56,16 @@ def test_an_unknown_family_is_not_expected(cuecard, tmp_path):
     texts().table.select("hypothesis", "label").rename({"hypothesis": "text"}).write_csv(tmp_path / "t.csv")
     ran = cuecard("audit", tmp_path / "t.csv", "--only", "cues", "--expect", "words")
     assert (ran.code, "type --expect" in ran.out) == (0, False)
+
+
+@pytest.mark.parametrize(("expect", "severity"), [((), "low"), (("overlap",), "info")])
+def test_shared_words_of_pairs_are_a_finding_unless_they_are_expected(expect, severity):
+    rng, rows = random.Random(0), []
+    for i in range(300):
+        words = [f"w{rng.randrange(2_000)}" for _ in range(16)]
+        shares = rng.random() < (0.8 if i % 2 else 0.2)
+        hypothesis = words[:6] if shares else [f"w{rng.randrange(2_000)}" for _ in range(6)]
+        rows.append(("train", " ".join(words), " ".join(hypothesis), str(i % 2)))
+    card = cc.audit(pair_instances(rows), only=("partial_input",), expect=expect)
+    [finding] = [finding for finding in card.findings if finding.key == "overlap"]
+    assert (finding.severity, "type --expect overlap" in finding.text) == (severity, not expect)

@@ -96,6 +96,7 @@ class PartialInput:
         seed: of folds, samples and the learners, unless `learner_settings` give one.
         weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
             it is scored; examples of weight 0 are left out.
+        expect: families of cues that are a part of the task: of these, "overlap" is no shortcut.
     """
 
     name: ClassVar[str] = NAME
@@ -123,6 +124,7 @@ class PartialInput:
     alpha: float = 0.05
     seed: int = 0
     weights: str | None = None
+    expect: tuple[str, ...] = ()
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     @property
@@ -200,7 +202,7 @@ class PartialInput:
         summary["carried"] = None if learned.carried is None else learned.carried.as_json()
         if data.fixed_options:
             summary["fixed_options"] = _fixed_options(data, examples, scored)
-        findings = partial_findings(summary, baselines, leaking, data.task)
+        findings = partial_findings(summary, baselines, leaking, data.task, self.expect)
         search = Cues(
             features=("word",), scope="premise", tokens=self.tokens, alpha=self.alpha, weights=self.weights
         )

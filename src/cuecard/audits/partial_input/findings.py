@@ -74,9 +74,16 @@ _OPPOSITE |= {opposite: rule for rule, opposite in _OPPOSITE.items()}
 
 
 def partial_findings(
-    summary: Summary, baselines: Sequence[Baseline], leaking: pl.DataFrame, task: Task
+    summary: Summary,
+    baselines: Sequence[Baseline],
+    leaking: pl.DataFrame,
+    task: Task,
+    expect: Sequence[str] = (),
 ) -> list[Finding]:
-    """Return a finding for every partial input that leaks, the best blind rule, and what is at chance."""
+    """Return a finding for every partial input that leaks, the best blind rule, and what is at chance.
+
+    `expect` are relations of both texts, such as "overlap", that the user calls a part of the task.
+    """
     if "fixed_options" in summary:
         fixed = summary["fixed_options"]
         places = [b for b in baselines if b.name == "position" and b.direction != "at"]
@@ -94,7 +101,8 @@ def partial_findings(
         findings.append(_blind(blind, task))
     quiet = [b for b in baselines if b.kind == "partial" and b.direction == "at"]
     findings += [_at_chance(b, task, summary["alpha"]) for b in quiet]
-    findings += [_relation(b, task) for b in baselines if b.kind == "relation" and b.direction == "above"]
+    relations = [b for b in baselines if b.kind == "relation" and b.direction == "above"]
+    findings += [_relation(b, task, expected=b.name in expect) for b in relations]
     for name, shift in summary["inflation"].items():
         findings.append(_inflation(name, shift))
     return findings
@@ -253,15 +261,24 @@ def _at_chance(baseline: Baseline, task: Task, alpha: float) -> Finding:
     return _finding(baseline, "info", title, text)
 
 
-def _relation(baseline: Baseline, task: Task) -> Finding:
+def _relation(baseline: Baseline, task: Task, *, expected: bool) -> Finding:
+    """Return what a relation of both texts predicts, which may be the task: of pairs it is at most medium.
+
+    Of answers, the rule of most shared words is a finding of its own, and sharing more goes with being longer.
+    """
     ranks = _only_ranks(baseline)
+    severity: Severity = "info" if expected or task != "pair" else severity_of_baseline(baseline)
+    what = "this may be the task or a shortcut: a model should exceed this accuracy."
+    if severity != "info":
+        what += f" If it is the task, type --expect {baseline.name}."
+    elif expected:
+        what = "this is expected as a part of the task (--expect)."
     text = (
         f"{_rule(baseline, task)} has an accuracy of {_score(baseline, task)}."
-        f"{_beyond_accuracy(baseline, task) if ranks else ''} Shared words compare the two texts, so this may be part "
-        "of the task; a model should exceed this accuracy."
+        f"{_beyond_accuracy(baseline, task) if ranks else ''} Shared words compare the two texts: {what}"
     )
     title = _auc_title(baseline, task) if ranks else f"{_rule(baseline, task)} beats chance"
-    return _finding(baseline, "info", title, text)
+    return _finding(baseline, "medium" if severity == "high" else severity, title, text)
 
 
 def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
