@@ -16,6 +16,7 @@ from cuecard_papers import (
     reproduction_markdown,
     write_reproductions,
 )
+from cuecard_papers.judging import KINDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
 BEGIN, END = "<!-- papers -->", "<!-- end of the papers -->"
@@ -42,26 +43,29 @@ def main() -> None:
 
 def counts_table(papers: list[Reproduction]) -> str:
     """Return how many items of every paper came out in which way."""
-    outcomes = list(papers[0].counts)
-    lines = ["| paper | items | " + " | ".join(outcomes) + " |", "|---|" + "---:|" * (len(outcomes) + 1)]
-    rows = [(paper.title, len(paper.results), *paper.counts.values()) for paper in papers]
-    rows.append(("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True))))
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join([*lines, ""])
+    lines = []
+    for kind, (_, name) in KINDS.items():
+        outcomes = list(papers[0].counts[kind])
+        lines += [f"| {name} | items | " + " | ".join(outcomes) + " |"]
+        lines += ["|---|" + "---:|" * (len(outcomes) + 1)]
+        counts = [paper.counts[kind] for paper in papers]
+        rows = [(one.title, sum(n.values()), *n.values()) for one, n in zip(papers, counts, strict=True)]
+        rows.append(("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True))))
+        lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def coverage(papers: list[Reproduction]) -> str:
     """Return in words how much of the papers is regenerated, and how much cannot be."""
-    counts = Counter(result.outcome for paper in papers for result in paper.results)
-    n = counts.total()
-    judged = sum(counts[outcome] for outcome in ("reproduced", "within CI", "different"))
-    settled = n - counts["not run"]
-    strict = judged + counts["not possible"]
+    results = [result for paper in papers for result in paper.results if result.kind == "result"]
+    counts = Counter(result.outcome for result in results)
+    agree = counts["reproduced"] + counts["within CI"]
     return (
-        f"In full, on the paper's data: {judged} of {n} items. Not possible, with the reason: "
-        f"{counts['not possible']}. Together {strict} ({100 * strict / n:.0f} %). With the {counts['partial']} items "
-        f"whose commands run and lack only a part of the paper's data: {settled} ({100 * settled / n:.0f} %). "
-        f"Not run: {counts['not run']}."
+        f"Of {len(results)} results of methods, {agree} agree with the paper on its data ({counts['reproduced']} to "
+        f"the last digit, {counts['within CI']} within our 95 % CI) and {counts['different']} differ. "
+        f"{counts['partial']} were run on a part of the data, or with another model, and are not judged; "
+        f"{counts['not possible']} are not possible, and {counts['not run']} were not run."
     )
 
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -18,24 +18,35 @@ from cuecard.card.card import Card, value_of
 from cuecard.errors import InputError
 from cuecard.report.sections import section_view
 from cuecard.wording import plural
-from cuecard_papers.specification import Cell, Correlation, Item, Paper, WordList
+from cuecard_papers.specification import CI, Cell, Correlation, Item, Kind, Paper, WordList
 
 #: reproduced: every number agrees, or the chart is drawn; within CI: some numbers differ, but all lie in our intervals,
 #: which may be wide; partial: the data is part of the paper's, so that the numbers are shown and not judged; not run:
 #: it takes long and was not asked for, or its command failed.
 Outcome = Literal["reproduced", "within CI", "different", "partial", "not possible", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+#: What items of a kind are called.
+KINDS: dict[Kind, tuple[str, str]] = {
+    "result": ("result of a method", "results of methods"),
+    "statement": ("statement or figure without numbers", "statements and figures without numbers"),
+    "description": (
+        "description of data or of printed columns",
+        "descriptions of data and of printed columns",
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One printed number and ours, in the unit of the paper."""
+    """One printed number and ours, in the unit of the paper, with its place in the printed table."""
 
     key: str
     printed: str
     ours: float | None
     low: float | None = None
     high: float | None = None
+    row: str = ""
+    column: str = ""
 
     def agrees(self, *, interval: bool, tolerance: float | None = None) -> bool:
         """Return whether ours is the printed number: to its last digit or a tolerance, or within our interval.
@@ -65,6 +76,17 @@ class Result:
     command: str = ""
     criterion: str = ""
     readings: tuple[Reading, ...] = ()
+    kind: Kind = "result"
+    run: str = ""
+    chart: str = ""
+
+    def outcome_of(self, reading: Reading) -> Outcome:
+        """Return how one number came out; those of an item that is not judged share its outcome."""
+        if self.outcome not in ("reproduced", "within CI", "different"):
+            return self.outcome
+        if self.outcome == "reproduced" or reading.agrees(interval=False):
+            return "reproduced"
+        return "within CI" if reading.agrees(interval=CI in self.criterion) else "different"
 
 
 @dataclass(frozen=True)
@@ -78,19 +100,24 @@ class Timing:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper regenerated: its items in their order, and how long its commands took."""
+    """A paper regenerated: its items in their order, and how long its commands took.
+
+    `order` has the rows of tables in their printed order; `folder` the cards, one folder per command.
+    """
 
     paper: str
     title: str
     reference: str
     results: tuple[Result, ...] = field(default=())
     timings: tuple[Timing, ...] = field(default=())
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    folder: str = ""
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many items came out in which way."""
-        counted = Counter(result.outcome for result in self.results)
-        return {outcome: counted[outcome] for outcome in OUTCOMES}
+    def counts(self) -> dict[Kind, dict[Outcome, int]]:
+        """How many items of every kind came out in which way."""
+        counted = Counter((result.kind, result.outcome) for result in self.results)
+        return {kind: {outcome: counted[kind, outcome] for outcome in OUTCOMES} for kind in KINDS}
 
     def as_dict(self) -> Summary:
         """Return everything as JSON holds it."""
@@ -110,9 +137,13 @@ Output = Card | Row | Unavailable
 
 
 def summarised(reproduction: Reproduction) -> str:
-    """Return the outcome of a paper in one sentence."""
-    parts = [f"{n} {outcome}" for outcome, n in reproduction.counts.items() if n]
-    return f"{reproduction.title}: {plural(len(reproduction.results), 'item')}, {', '.join(parts)}."
+    """Return the outcome of a paper in words, results of methods apart from everything else."""
+    said = []
+    for kind, counts in reproduction.counts.items():
+        parts = [f"{n} {outcome}" for outcome, n in counts.items() if n]
+        if parts:
+            said.append(f"{plural(sum(counts.values()), *KINDS[kind])}: {', '.join(parts)}")
+    return f"{reproduction.title}. {'; '.join(said)}."
 
 
 def judged(
@@ -121,7 +152,22 @@ def judged(
     """Return the outcome of an item whose command gave this; None where it has no command."""
 
     def result(outcome: Outcome, reason: str, readings: Sequence[Reading] = ()) -> Result:
-        return Result(item.where, item.what, outcome, reason, command, item.criterion, tuple(readings))
+        places = [_place(item, one.key, paper) for one in readings]
+        placed = tuple(
+            replace(one, row=row, column=column) for one, (row, column) in zip(readings, places, strict=True)
+        )
+        return Result(
+            item.where,
+            item.what,
+            outcome,
+            reason,
+            command,
+            item.criterion,
+            placed,
+            item.kind,
+            item.run,
+            item.chart,
+        )
 
     unread = [Reading(key, printed, None) for key, printed in item.printed.items()]
     if item.correlate is not None:
@@ -148,6 +194,14 @@ def judged(
     return result("different", item.why or "no reason is known", readings)
 
 
+def _place(item: Item, key: str, paper: Paper) -> tuple[str, str]:
+    """Return row and column of a number in the printed table; no row where the item has none."""
+    row, column = (text.format(key=key) for text in (item.row, item.column))
+    if item.column == "{key}" and "{key}" in item.row:
+        column = "printed"  # the key names the row
+    return paper.headings.get(row, row), paper.headings.get(column, column)
+
+
 def correlation(paper: Paper, columns: Correlation) -> float | None:
     """Return Pearson's correlation of two printed columns over the rows that have both."""
     rows: dict[str, dict[str, float]] = {}
@@ -163,18 +217,19 @@ def correlation(paper: Paper, columns: Correlation) -> float | None:
 def _reader(item: Item, output: Card | Row, authors: Path | None) -> Callable[[str, str], Reading]:
     """Return what reads the number of a key from the output of the item's command."""
 
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * item.scale
+    def reading(key: str, printed: str, *numbers: float | None) -> Reading:
+        value, low, high = (None if number is None else number * item.scale for number in numbers)
+        return Reading(key, printed, value, low, high)
 
     def read(key: str, printed: str) -> Reading:
         if item.measure and isinstance(output, Card):
-            return Reading(key, printed, *map(scaled, _measured(output, item.measure.format(key=key))))
+            return reading(key, printed, *_measured(output, item.measure.format(key=key)))
         if item.cell is not None and isinstance(output, Card):
-            return Reading(key, printed, *map(scaled, _cell(item.cell, output, key)))
+            return reading(key, printed, *_cell(item.cell, output, key))
         if item.words is not None and isinstance(output, Card):
             return Reading(key, printed, _shared_words(item.words, output, authors))
         if item.value and not isinstance(output, Card):
-            return Reading(key, printed, scaled(_value(output, item.value.format(key=key))))
+            return reading(key, printed, _value(output, item.value.format(key=key)), None, None)
         raise InputError(f"{item.where}, {item.what}: it names nothing that its command gives.")
 
     return read
@@ -225,13 +280,20 @@ def _cell(cell: Cell, card: Card, key: str) -> tuple[float | None, float | None,
 
 def _shared_words(words: WordList, card: Card, authors: Path | None) -> float | None:
     """Return how many words of the authors' list are among as many of ours of highest value for its label."""
-    file = None if authors is None else authors / words.file
-    if file is None or not file.exists():
-        return None
-    theirs = json.loads(file.read_text(encoding="utf-8"))[words.label]
-    table = card.tables[words.table].filter(pl.col("label").cast(pl.String) == words.label)
-    ours = table.sort(words.column, descending=True, maintain_order=True).head(len(theirs))["feature"]
-    return float(len(set(ours) & set(theirs)))
+    theirs: Sequence[str] = words.listed
+    where = dict(words.where)
+    if words.file:
+        file = None if authors is None else authors / words.file
+        if file is None or not file.exists():
+            return None
+        theirs = json.loads(file.read_text(encoding="utf-8"))[words.label]
+        where["label"] = words.label
+    table = card.tables[words.table]
+    for column, value in where.items():
+        table = table.filter(pl.col(column).cast(pl.String) == value)
+    falling = not words.column.startswith("-")
+    ours = table.sort(words.column.lstrip("-"), descending=falling, maintain_order=True).head(len(theirs))
+    return float(len(set(ours["feature"]) & set(theirs)))
 
 
 def _is_drawn(chart: str, output: Card | Row) -> bool:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from json import dumps
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from cuecard.card.files import CARD_FILE, load_card
 from cuecard.report.changes_page import ComparisonChapter, PagePart, chapters_html
 from cuecard.report.markdown import escape
-from cuecard.report.sections import SectionView, TableView
-from cuecard.view import Column, KeyFigure
-from cuecard.wording import display_text
+from cuecard.report.sections import SectionView, TableView, section_view
+from cuecard.view import Chart, Column, KeyFigure
+from cuecard.wording import display_text, plural
 from cuecard.writing import write_text
-from cuecard_papers.judging import Reading, Reproduction, summarised
+from cuecard_papers.judging import KINDS, Reading, Reproduction, Result, summarised
+from cuecard_papers.printed_tables import (
+    commands_html,
+    legend_html,
+    ours_and_interval,
+    printed_tables,
+    table_html,
+)
 
 #: A difference is what a reader looks for first.
 _TONES = {"different": "yellow", "reproduced": "green", "within CI": "cyan"}
@@ -29,7 +37,7 @@ def write_reproductions(reproductions: Sequence[Reproduction], path: str | Path)
     elif path.suffix == ".md":
         text = "\n".join(reproduction_markdown(one) for one in reproductions)
     else:
-        chapters = [_chapter(one) for one in reproductions]
+        chapters = [_chapter(one, path) for one in reproductions]
         text = chapters_html(chapters, "The papers and CueCard", "cuecard papers reproduce --json")
     write_text(path, text, errors="replace")
     return path
@@ -66,41 +74,60 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
             console.print(Text(f"   {display_text(result.reason, 300)}", style="dim"))
 
 
-def _chapter(reproduction: Reproduction) -> ComparisonChapter:
-    figures = [KeyFigure(outcome, str(n)) for outcome, n in reproduction.counts.items() if n]
-    columns = [
-        Column("Where"),
-        Column("What"),
-        Column("Outcome"),
-        Column("Printed → ours"),
-        Column("Counts as the same"),
-        Column("Why"),
-        Column("Command"),
+def _chapter(reproduction: Reproduction, page: Path) -> ComparisonChapter:
+    name = reproduction.paper
+    parts = [PagePart(f"{name}-legend", "How to read", SectionView(), legend_html())]
+    parts += [
+        PagePart(f"{name}-{i}", table.title, SectionView(), table_html(table, name))
+        for i, table in enumerate(printed_tables(reproduction))
     ]
-    rows = [
-        [r.where, r.what, r.outcome, "; ".join(map(_numbers, r.readings)), r.criterion, r.reason, r.command]
-        for r in reproduction.results
+    parts += [
+        PagePart(
+            f"{name}-figure-{i}", title, SectionView([f"{result.what}: {result.outcome}."], charts=charts)
+        )
+        for i, (title, result, charts) in enumerate(_figures(reproduction))
     ]
-    table = TableView("Items", columns, rows, len(rows), searchable=True)
-    part = PagePart(f"{reproduction.paper}-items", "Items", SectionView((), tables=[table]))
-    severity = "medium" if reproduction.counts["different"] else "none"
+    parts.append(PagePart(f"{name}-items", "All items", SectionView(tables=[_items(reproduction)])))
+    parts.append(PagePart(f"{name}-commands", "Commands", SectionView(), commands_html(reproduction, page)))
+    counts = reproduction.counts["result"]
+    agree = counts["reproduced"] + counts["within CI"]
+    figures = [KeyFigure(outcome, str(n), "results of methods") for outcome, n in counts.items() if n]
     return ComparisonChapter(
-        reproduction.paper,
+        name,
         reproduction.title,
-        severity,
-        summarised(reproduction),
-        [reproduction.reference],
+        "medium" if counts["different"] else "none",
+        f"{reproduction.title}: {agree} of {plural(sum(counts.values()), *KINDS['result'])} agree, "
+        f"{counts['different']} differ",
+        [reproduction.reference, summarised(reproduction)],
         figures,
-        [part],
+        parts,
     )
 
 
+def _items(reproduction: Reproduction) -> TableView:
+    titles = ("Where", "What", "Kind", "Outcome", "Printed → ours", "Counts as the same", "Why")
+    rows = [
+        [r.where, r.what, r.kind, r.outcome, "; ".join(map(_numbers, r.readings)), r.criterion, r.reason]
+        for r in reproduction.results
+    ]
+    return TableView("Items", [Column(title) for title in titles], rows, len(rows), searchable=True)
+
+
+def _figures(reproduction: Reproduction) -> Iterator[tuple[str, Result, list[Chart]]]:
+    """Return every figure with our charts for it, each chart once."""
+    drawn: set[tuple[str, str]] = set()
+    for result in reproduction.results:
+        folder = Path(reproduction.folder, result.run)
+        if not result.chart or (result.run, result.chart) in drawn or not (folder / CARD_FILE).exists():
+            continue
+        drawn.add((result.run, result.chart))
+        section, _, name = result.chart.partition(".")
+        view = section_view(load_card(folder), section)
+        charts = [chart for chart in view.charts if name in ("", chart.name)]
+        if charts:
+            yield result.where, result, charts
+
+
 def _numbers(reading: Reading) -> str:
-    decimals = len(reading.printed.partition(".")[2])
-    how = ".3g" if reading.printed[0] in "<>" else ".2e" if "e" in reading.printed else f".{decimals}f"
-    ours = "–" if reading.ours is None else f"{reading.ours:{how}}"
-    if how == f".{decimals}f" and ours != reading.printed and reading.agrees(interval=False):
-        ours = f"{reading.ours:.{decimals + 1}f}"  # halfway between two printed numbers
-    if reading.low is not None and reading.high is not None and not reading.agrees(interval=False):
-        ours += f" ({reading.low:{how}} to {reading.high:{how}})"
-    return f"{reading.key} {reading.printed} → {ours}"
+    ours, interval = ours_and_interval(reading, always=False)
+    return f"{reading.key} {reading.printed} → {ours}" + (f" ({interval})" if interval else "")

@@ -57,12 +57,14 @@ def reproduce_paper(
         command = _typed(run, data, out / name / item.run)
         results.append(judged(item, paper, outputs[item.run], command, authors))
     timings = tuple(Timing(run, paper.runs[run].slow, _kept_seconds(out / name / run)) for run in outputs)
-    return Reproduction(paper.name, paper.title, paper.reference, tuple(results), timings)
+    return Reproduction(
+        paper.name, paper.title, paper.reference, tuple(results), timings, paper.order, str(out / name)
+    )
 
 
 def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[str], None]) -> Output:
     """Return what a command gave, now or earlier, or why it gave nothing."""
-    absent = [f for f in run.files if not any((place / f).exists() for place in _folders(data).values())]
+    absent = [f for f in run.files if not any(any(place.glob(f)) for place in _folders(data).values())]
     if absent:
         return Unavailable("not possible", f"not in the data folder: {', '.join(absent)}")
     command = _typed(run, data, folder)

@@ -7,10 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Literal
 
 from cuecard.documents import checked
 from cuecard.registry import unknown_name
 
+#: result: numbers that a method gives; statement: what a paper says or draws without a number; description: sizes,
+#: shares of labels, and correlations of printed columns, which no method of the paper gives.
+Kind = Literal["result", "statement", "description"]
+CI = "95 % CI"
 PAPERS = ("icq", "stubborn", "selection", "peco")
 _FILE = re.compile(r"\{(?:data|authors)\}/([^\s]+)")
 
@@ -53,12 +58,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class WordList:
-    """A list of words in a file of the authors, beside the rows of highest value in a table of a card."""
+    """Words that the paper lists, beside as many rows of highest value in a table of a card.
 
-    file: str
+    They are in a file of the authors by label, or `listed` here. `where` are values that a row must have.
+    """
+
     table: str
     column: str
-    label: str
+    file: str = ""
+    label: str = ""
+    listed: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,8 +90,9 @@ class Item:
     ">0.5" or "<1". `scale` turns our numbers into the printed unit. An item is reproduced if every number agrees to its
     last printed digit or to `tolerance`; with `interval`, it is also judged by whether the others lie in our confidence
     intervals.
-    `row` names the row of the paper's tables, for `correlate`, which needs no run. `missing` says why an item cannot be
-    regenerated, `why` what explains a difference.
+    `row` and `column` place a number in the printed table, with `{key}` in one of them; by default, the key is the
+    column. `correlate` takes the rows, and needs no run. `missing` says why an item cannot be regenerated, `why` what
+    explains a difference. `described` marks what describes the data, such as its size, and is no result of a method.
     """
 
     where: str
@@ -94,6 +105,8 @@ class Item:
     correlate: Correlation | None = None
     chart: str = ""
     row: str = ""
+    column: str = "{key}"
+    described: bool = False
     printed: Mapping[str, str] = field(default_factory=dict)
     scale: float = 1.0
     interval: bool = False
@@ -103,23 +116,36 @@ class Item:
     note: str = ""
 
     @property
+    def kind(self) -> Kind:
+        """What the item holds: numbers of a method, or only words or a drawing, or what describes the data."""
+        if self.described or self.correlate is not None:
+            return "description"
+        return "result" if any(text[0] not in "<>" for text in self.printed.values()) else "statement"
+
+    @property
     def criterion(self) -> str:
         """When a number counts as the printed one, in words."""
         if not self.printed:
             return "the figure is drawn" if self.chart else ""
         exact = "the last printed digit" if self.tolerance is None else f"±{self.tolerance:g}"
-        return f"{exact}, or our 95 % CI" if self.interval else exact
+        return f"{exact}, or our {CI}" if self.interval else exact
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with its items."""
+    """A paper with its items.
+
+    `headings` are the printed names of keys, rows and columns; `order` has the rows of a table in their printed order,
+    where the items are in another.
+    """
 
     name: str
     title: str
     reference: str
     items: tuple[Item, ...]
     runs: Mapping[str, Run] = field(default_factory=dict)
+    headings: Mapping[str, str] = field(default_factory=dict)
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_paper(name: str) -> Paper:

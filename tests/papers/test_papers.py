@@ -11,8 +11,9 @@ from cuecard.analysis import Measure
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section
 from cuecard.errors import InputError
 from cuecard_papers import PAPERS, read_paper, reproduce_paper, reproduction_markdown
-from cuecard_papers.judging import Reading, Reproduction, Result, judged
-from cuecard_papers.specification import Cell, Item, Paper, Run, WordList
+from cuecard_papers.judging import Reading, Reproduction, Result, Unavailable, judged, summarised
+from cuecard_papers.printed_tables import commands_html, printed_tables, table_html
+from cuecard_papers.specification import Cell, Correlation, Item, Paper, Run, WordList
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -95,7 +96,9 @@ WORDS = {"no": "3.4"}
         ({"cell": Cell("words", "high", {"feature": "{key}"}), "tolerance": 0.7}, 4.0, "reproduced"),
         ({"cell": Cell("words", "z", {"label": "a"})}, None, "different"),
         ({"cell": Cell("absent", "z", {"label": "a"})}, None, "different"),
-        ({"words": WordList("lists.json", "words", "z", "a")}, 1.0, "different"),
+        ({"words": WordList("words", "z", listed=("dog", "no"))}, 2.0, "different"),
+        ({"words": WordList("words", "-z", listed=("no", "cat"), where={"label": "a"})}, 2.0, "different"),
+        ({"words": WordList("words", "z", "lists.json", "a")}, 1.0, "different"),
     ],
 )
 def test_every_way_to_read_a_number_of_a_card(read, ours, outcome, tmp_path):
@@ -149,7 +152,7 @@ def test_without_the_data_items_are_not_possible_and_name_the_file(tmp_path):
         "not possible",
         "not in the data folder: copa/dev.parquet, copa/test.parquet",
     )
-    assert result.counts["reproduced"] == 0
+    assert all(counts["reproduced"] == 0 for counts in result.counts.values())
     assert "| Table 2 | COPA: cueness, % | not possible |" in reproduction_markdown(result)
 
 
@@ -186,6 +189,60 @@ def test_bad_pages_and_papers_are_refused(cuecard, folders):
     assert (ran.code, "written as .html, .md or .json" in ran.err) == (2, True)
     ran = cuecard("papers", "reproduce", "icp", *folders)
     assert (ran.code, "icq" in ran.err) == (2, True)
+
+
+def test_results_of_methods_are_counted_apart_from_descriptions_and_statements():
+    printed = {"went": "3.61"}
+    items = [
+        Item("Table 1", "size", described=True, printed=printed),
+        Item("Table 2", "cueness", printed=printed),
+        Item("Figure 1", "scores rise", printed={"rise": ">0"}),
+        Item("Figure 2", "a drawing", missing="a drawing without numbers"),
+        Item("Figure 3", "printed columns", correlate=Correlation("a", "b"), printed={"PCC": "0.9"}),
+    ]
+    kinds = ["description", "result", "statement", "statement", "description"]
+    assert [item.kind for item in items] == kinds
+    outcomes = ("reproduced", "different", "reproduced", "not possible", "reproduced")
+    results = tuple(
+        Result(item.where, item.what, outcome, kind=item.kind)
+        for item, outcome in zip(items, outcomes, strict=True)
+    )
+    paper = Reproduction("p", "P", "P.", results)
+    assert {kind: counts["reproduced"] for kind, counts in paper.counts.items()} == {
+        "result": 0,
+        "statement": 1,
+        "description": 2,
+    }
+    assert "1 result of a method: 1 different; 2 statements" in summarised(paper)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_number_has_its_own_place_in_the_printed_table(name):
+    paper = read_paper(name)
+    places = []
+    for item in paper.items:
+        result = judged(item, paper, Unavailable("not run", ""), "") if item.run else None
+        places += [
+            (item.where, one.row, one.column) for one in (result.readings if result else ()) if one.row
+        ]
+    assert places
+    assert len(places) == len(set(places)), [place for place in places if places.count(place) > 1][:5]
+
+
+def test_a_printed_table_has_its_rows_in_their_order_and_every_number_leads_to_its_command():
+    def result(row, outcome, ours, printed="3.6"):
+        reading = Reading(row, printed, ours, 3.0, 4.0, row, "<b>")
+        return Result("Table 1", row, outcome, criterion="or our 95 % CI", readings=(reading,), run="a")
+
+    results = (result("second", "reproduced", 3.61), result("first", "within CI", 3.9))
+    paper = Reproduction("p", "P", "P.", results, order={"Table 1": ("first",)})
+    [table] = printed_tables(paper)
+    assert table.rows == ("first", "second")
+    shown = table_html(table, "p")
+    assert shown.index("first") < shown.index("second")
+    assert "&lt;b&gt;" in shown
+    assert '<td class="is-within-ci">3.6 <i>≈</i> <a href="#run-p-a"' in shown
+    assert 'id="run-p-a"' in commands_html(paper)
 
 
 def test_every_number_can_be_written_as_json(cuecard, folders, tmp_path):

@@ -174,6 +174,25 @@ def test_the_target_can_be_the_label_shares_of_the_data():
     assert told["after_neutral"] == pytest.approx(share, abs=1e-3)
 
 
+def test_distances_can_be_measured_from_the_label_shares_of_the_data_under_weights_to_another_target():
+    data = biased_pairs()
+    labels = data.train.label_codes
+    keep = np.sort(np.concatenate([np.flatnonzero(labels != 0), np.flatnonzero(labels == 0)[::2]]))
+    data = data.rows(np.isin(np.arange(len(data)), keep))
+    plain, overall = (quick(reference=reference).run(data) for reference in ("target", "overall"))
+    assert (plain.examples["weight"] == overall.examples["weight"]).all()
+    shares = np.bincount(data.train.label_codes) / len(data.train)
+    table = overall.tables["balance"].filter("constrained")
+    for when in ("before", "after"):
+        of_labels = table.select(f"{when}_{label}" for label in data.labels).to_numpy()
+        mean = np.abs(of_labels - shares).mean()
+        assert overall.summary["err"]["constrained"][when] == pytest.approx(mean)
+        assert overall.summary["err"]["constrained"][when] != pytest.approx(
+            plain.summary["err"]["constrained"][when]
+        )
+    assert "from the label shares of the whole training set is" in overall.findings[0].text
+
+
 def test_labels_are_balanced_over_all_examples_where_asked_for():
     shares = quick(balance_labels=True).run(biased_pairs()).summary["label_shares"]
     assert list(shares.values()) == pytest.approx([1 / 3] * 3, abs=1e-4)

@@ -222,6 +222,8 @@ def _proof(entry: UnbalancedFeature, features: pl.DataFrame, labels: tuple[str, 
 BALANCED = 0.005
 #: Weights that leave more of the cues than this have not done what they are for.
 LEFT = 0.5
+#: What distances are measured from, in words.
+_FROM = {"target": "the target", "overall": "the label shares of the whole training set"}
 _REASONS = {
     "conflict": "proven impossible to balance with any weights",
     "boundary": "balanced only if some weights are zero, so balance is not feasible",
@@ -249,7 +251,7 @@ def lexical_findings(summary: Row) -> list[Finding]:
         text = f"{'; '.join(why)}. The table of features that stay unbalanced shows the distance of each.{advice}"
         title = "Some features are not exactly balanced"
         findings.append(Finding(NAME, "low" if softened else "info", title, text, key="off-target"))
-    of_sample = _held_out(summary["err"])
+    of_sample = _held_out(summary["err"], summary["reference"])
     if summary["cues"] is not None:
         of_sample.append(_cues_finding(summary["cues"]))
     if "sampled" in summary:
@@ -262,9 +264,9 @@ def lexical_findings(summary: Row) -> list[Finding]:
 def _balance_finding(summary: Row) -> Finding:
     balanced, features = summary["err"]["constrained"], plural(summary["constrained"], "feature")
     text = (
-        f"The mean distance of the label shares of {features} from the target is {gap(balanced['before'])} with equal "
-        f"weights and {gap(balanced['after'])} with these weights. The effective sample size is "
-        f"{percent(summary['ess'])} of {plural(summary['examples'], 'example')}; the largest weight is "
+        f"The mean distance of the label shares of {features} from {_FROM[summary['reference']]} is "
+        f"{gap(balanced['before'])} with equal weights and {gap(balanced['after'])} with these weights. The effective "
+        f"sample size is {percent(summary['ess'])} of {plural(summary['examples'], 'example')}; the largest weight is "
         f"{summary['max_weight']:.1f} times the mean."
     )
     title = f"Weights {'balance' if balanced['after'] < BALANCED else 'partly balance'} {features}"
@@ -318,7 +320,7 @@ def gap(share: float | None) -> str:
     return f"{value:.1f} points" if value >= 0.05 else "less than 0.05 points"
 
 
-def _held_out(errors: Mapping[str, Row]) -> list[Finding]:
+def _held_out(errors: Mapping[str, Row], reference: str) -> list[Finding]:
     """Return a sentence for each kind of n-gram that is farther off than before and than sampling explains."""
     worse = [
         (name.removeprefix("random_"), part)
@@ -330,9 +332,9 @@ def _held_out(errors: Mapping[str, Row]) -> list[Finding]:
     findings = []
     for name, part in worse:
         text = (
-            f"The mean distance of {plural(part['features'], 'random ' + name[:-1])} (not balanced) from the target is "
-            f"{gap(part['before'])} with equal weights and {gap(part['after'])} with these weights; "
-            f"{gap(part['chance_after'])} is expected from sampling. Longer features still predict the label. "
+            f"The mean distance of {plural(part['features'], 'random ' + name[:-1])} (not balanced) from "
+            f"{_FROM[reference]} is {gap(part['before'])} with equal weights and {gap(part['after'])} with these "
+            f"weights; {gap(part['chance_after'])} is expected from sampling. Longer features still predict the label. "
             f"Balance them with a higher --ngrams."
         )
         title, chance = f"Balance of {name} gets worse", part["chance_after"]
@@ -345,9 +347,12 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
 def lexical_summary(
-    balanced: Balanced, strongest: BalanceProblem, again: Reaudit | None, seed: int
+    balanced: Balanced, strongest: BalanceProblem, again: Reaudit | None, reference: Floats, seed: int
 ) -> dict[str, Any]:
-    """Return the numbers about weights; `strongest` words and random n-grams are of the examples that are encoded."""
+    """Return the numbers about weights; `strongest` words and random n-grams are of the examples that are encoded.
+
+    Distances are those from the label shares in `reference`.
+    """
     solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
     encoded, of_encoded = balanced.encoded, balanced.weights_of_encoded
     constrained = problem.with_every_label()
@@ -369,9 +374,7 @@ def lexical_summary(
         "max_weight": float(weights.max()),
         "quantiles": dict(zip(map(str, QUANTILES), np.quantile(weights, QUANTILES).tolist(), strict=True)),
         "histogram": _histogram(weights),
-        "err": {
-            name: _judged(name, part, own, balanced.target, seed) for name, (part, own) in judged.items()
-        },
+        "err": {name: _judged(name, part, own, reference, seed) for name, (part, own) in judged.items()},
         "target": dict(zip(problem.label_names, balanced.target.tolist(), strict=True)),
         "iterations": solution.iterations,
         "converged": solution.converged,

@@ -96,6 +96,8 @@ class LexicalWeights:
             rarer features that the cue audit finds significant are also balanced where there are fewer than 10,000
             examples.
         target: label shares to reach with every feature: all the same, or those of the whole train split.
+        reference: label shares from which distances are measured: the target, or those of the whole train split, as
+            in the paper's Table 3 and Figure 2.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
         ridge: "cv" takes the ridge whose weights balance held-out examples best, which is the default unless none does
             better than equal weights; "exact" or 0 meets all constraints; above zero, constraints are soft: higher
@@ -130,6 +132,7 @@ class LexicalWeights:
     annotator: Backend = "auto"
     min_count: int | None = None
     target: Literal["uniform", "overall"] = "uniform"
+    reference: Literal["target", "overall"] = "target"
     solver: Literal["entropy", "softmax"] = "entropy"
     ridge: float | Literal["cv", "exact"] | None = None
     max_weight: float | None = None
@@ -199,11 +202,13 @@ class LexicalWeights:
             seed=self.seed,
         )
         strongest = strongest_words(balanced.encoded)
-        summary = lexical_summary(balanced, strongest, again, self.seed)
+        reference = balanced.target if self.reference == "target" else overall_shares(train)
+        summary = lexical_summary(balanced, strongest, again, reference, self.seed)
+        summary["reference"] = self.reference
         summary["min_count"] = self._smallest_count()
         tables = {
-            "balance": balance_table(balanced.problem, balanced.weights, balanced.target),
-            "strongest_words": balance_table(strongest, weights, balanced.target),
+            "balance": balance_table(balanced.problem, balanced.weights, reference),
+            "strongest_words": balance_table(strongest, weights, reference),
             "unbalanced": unbalanced_table(balanced),
         }
         if self.trade_off and self.solver == "entropy":
@@ -261,7 +266,7 @@ class LexicalWeights:
             if isinstance(solution, BalancedWeights)
             else np.full(len(train.labels), 1 / len(train.labels))
             if self.target == "uniform"
-            else np.bincount(train.label_codes) / len(train)
+            else overall_shares(train)
         )
         encoded = encoded if sample is None else self.encode(train.sample())
         return Balanced(weights, target, problem, solution, encoded, skipped, judged, sample)
@@ -380,6 +385,12 @@ def example_weights(train: Instances, weights: Floats) -> pl.DataFrame:
     return train.table[first].select(
         "example_id", pl.col("split").cast(pl.String), weight=pl.Series(weights, dtype=pl.Float64)
     )
+
+
+def overall_shares(train: Instances) -> Floats:
+    """Return the share of every label in the whole train split."""
+    shares: Floats = np.bincount(train.label_codes, minlength=len(train.labels)) / len(train)
+    return shares
 
 
 def _check_labels(train: Instances) -> None:

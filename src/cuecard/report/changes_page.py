@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
+from markupsafe import Markup
 
 from cuecard import wording
 from cuecard.analysis import Unit
@@ -27,11 +28,12 @@ MOST_DRAWN = 20
 
 @dataclass(frozen=True)
 class PagePart:
-    """A section of the page."""
+    """A section of the page; `html` comes before what the view shows."""
 
     name: str
     title: str
     view: SectionView
+    html: Markup = field(default_factory=Markup)
 
 
 @dataclass(frozen=True)

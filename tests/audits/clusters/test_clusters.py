@@ -421,6 +421,19 @@ def test_clusters_too_small_to_tell_go_to_their_neighbours() -> None:
     assert len(np.unique(found.clusters)) == 3
 
 
+def test_small_clusters_stay_where_they_are_not_merged() -> None:
+    data = pairs(300, seed=3)
+    merged, released = (
+        Clusters(k=60, map="none", merge=merge, sweep_components=(3,)).run(data) for merge in (True, False)
+    )
+    assert merged.summary["k"] < 60
+    assert merged.tables["clusters"]["size"].min() >= 10
+    assert released.summary["k"] == 60
+    sweep = released.tables["cluster_sweep"]
+    assert set(sweep["components"]) == {3, released.summary["components"]}
+    assert (sweep["clusters"] == sweep["k"]).all()
+
+
 def test_importing_the_audits_does_not_import_scikit_learn() -> None:
     code = "import sys, cuecard.audits; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -35,7 +35,6 @@ from cuecard.audits.clusters.external_clusters import confidence_histogram, read
 from cuecard.audits.clusters.findings import cluster_findings, notable
 from cuecard.audits.clusters.scores import (
     SCORES,
-    SWEEP_COMPONENTS,
     SWEEP_K,
     Labelled,
     curve_table,
@@ -110,6 +109,7 @@ class Clusters:
         embed: "tfidf" (needs nothing), "minilm", or the folder of a trained model or a transformer checkpoint.
         k: number of clusters; by default 50, fewer for sets below 5,000 sentences.
         components: principal components kept before clustering; 0 keeps all.
+        merge: whether clusters of fewer than 10 sentences join their neighbours; the paper leaves them.
         restarts: k-means starts. The score is the mean over all of them; the tightest one is shown.
         permutations: shuffles of the labels that make the null distribution.
         transformations: ways to change the texts before embedding whose scores are compared with the original's:
@@ -117,6 +117,7 @@ class Clusters:
         map: "tsne", "opentsne", "umap", "pca" or "none".
         map_size: sentences on the map; more are sampled.
         sweep: whether to repeat the score for other numbers of clusters and components.
+        sweep_components: those numbers of components, such as 0,50,100 for the paper's Table 5.
         dynamics: a file with the columns example_id and confidence, from training a model on the pairs.
         split: the split to analyse; test where there is one, otherwise train.
         tokens: tokenisation for "tfidf" and for the words that name a cluster; what suits the language by default.
@@ -136,12 +137,14 @@ class Clusters:
     embed: str = "tfidf"
     k: int | None = None
     components: int = 50
+    merge: bool = True
     restarts: int = 10
     permutations: int = 200
     transformations: tuple[str, ...] = ()
     map: MapMethod = "tsne"
     map_size: int = 1_000
     sweep: bool = True
+    sweep_components: tuple[int, ...] = (0, 10, 50)
     dynamics: str | None = None
     split: str | None = None
     tokens: str | None = None
@@ -173,6 +176,7 @@ class Clusters:
         for name, value, least in (
             ("k", self.k, 2),
             ("components", self.components, 0),
+            ("sweep_components", min(self.sweep_components, default=0), 0),
             ("restarts", self.restarts, 1),
             ("permutations", self.permutations, 1),
             ("map_size", self.map_size, 10),
@@ -251,7 +255,8 @@ class Clusters:
                     weights,
                     codes,
                     k=(*SWEEP_K, requested),
-                    components=(*SWEEP_COMPONENTS, self.components),
+                    components=(*self.sweep_components, self.components),
+                    smallest=self._smallest,
                     headline=sweep_row(
                         labelled, requested, min(self.components, vectors.shape[1]), of_starts, scores[0]
                     ),
@@ -273,6 +278,11 @@ class Clusters:
         return Result(
             summary, tables, findings, about, cluster_measures(summary), settled, summary["p_value"]
         )
+
+    @property
+    def _smallest(self) -> int:
+        """How many sentences a cluster must have to be left alone."""
+        return LEAST_SENTENCES if self.merge else 0
 
     def _part(self, data: Instances) -> tuple[Instances, Floats | None]:
         name = self.split or ("test" if "test" in data.splits else "train")
@@ -367,5 +377,7 @@ class Clusters:
 
     def _clusterings(self, points: Singles, weights: Ints, codes: Ints, k: int) -> list[Clustering]:
         """Return the clusterings of all instances, the tightest first: that is the one shown."""
-        starts = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
+        starts = clusterings(
+            points, weights, k, starts=self.restarts, seed=self.seed, smallest=self._smallest
+        )
         return [clustering.of_instances(codes) for clustering in starts]

@@ -128,9 +128,18 @@ def principal_components(vectors: Singles, weights: Ints, components: int) -> Si
 
 
 def k_means(
-    points: Singles, weights: Ints, k: int, *, seed: int, most_fitted: int = MOST_FITTED
+    points: Singles,
+    weights: Ints,
+    k: int,
+    *,
+    seed: int,
+    most_fitted: int = MOST_FITTED,
+    smallest: int = LEAST_SENTENCES,
 ) -> Clustering:
-    """Return at most k clusters of points that stand for `weights` sentences each, none very small; one start."""
+    """Return at most k clusters of points that stand for `weights` sentences each; one start.
+
+    A cluster of fewer than `smallest` sentences is merged into its neighbours.
+    """
     rng = np.random.default_rng(seed)
     fitted = np.arange(len(points))
     if len(points) > most_fitted:
@@ -139,7 +148,7 @@ def k_means(
     assigned, distances = nearest_centres(points, centres)
     while True:
         sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
-        if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
+        if sizes.min() >= smallest or len(centres) <= 2:
             break
         dropped = int(sizes.argmin())
         centres = np.delete(centres, dropped, axis=0)
@@ -163,6 +172,7 @@ def clusterings(
     starts: int,
     seed: int,
     most_fitted: int = MOST_FITTED,
+    smallest: int = LEAST_SENTENCES,
 ) -> list[Clustering]:
     """Return what seeded starts of k-means find, the tightest clustering first.
 
@@ -172,7 +182,8 @@ def clusterings(
     seeds = [(1000 * seed + i) % 2**32 for i in range(starts)]
     with threadpool_limits(limits=1), ThreadPoolExecutor(min(starts, os.cpu_count() or 1)) as pool:
         of_starts = pool.map(
-            lambda start: k_means(points, weights, k, seed=start, most_fitted=most_fitted), seeds
+            lambda start: k_means(points, weights, k, seed=start, most_fitted=most_fitted, smallest=smallest),
+            seeds,
         )
         return sorted(of_starts, key=lambda clustering: clustering.spread)
 

@@ -10,7 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import Summary
-from cuecard.audits.clusters.clustering import SWEEP_FITTED, Clustering, clusterings, principal_components
+from cuecard.audits.clusters.clustering import (
+    LEAST_SENTENCES,
+    SWEEP_FITTED,
+    Clustering,
+    clusterings,
+    principal_components,
+)
 from cuecard.stats.arrays import Ints, Singles
 from cuecard.stats.clusters.divergence import cluster_information
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, peco
@@ -32,7 +38,6 @@ DRAWS = 400
 #: Starts of k-means per setting of the sweep, which has up to fifteen of them.
 SWEEP_STARTS = 2
 SWEEP_K = (10, 25, 50, 100)
-SWEEP_COMPONENTS = (0, 10, 50)
 #: Beyond it a clustering of the sweep is left out: its clusters would hold too few sentences to say anything.
 LEAST_PER_CLUSTER = 10
 SWEEP_SCHEMA = {
@@ -160,6 +165,7 @@ def sweep_table(
     *,
     k: Iterable[int],
     components: Iterable[int],
+    smallest: int = LEAST_SENTENCES,
     headline: Summary | None = None,
 ) -> pl.DataFrame:
     """Return scores for other numbers of clusters and components, each the mean of a few k-means starts.
@@ -180,7 +186,13 @@ def sweep_table(
             starts = [
                 clustering.of_instances(codes)
                 for clustering in clusterings(
-                    points, weights, n, starts=SWEEP_STARTS, seed=data.seed, most_fitted=SWEEP_FITTED
+                    points,
+                    weights,
+                    n,
+                    starts=SWEEP_STARTS,
+                    seed=data.seed,
+                    most_fitted=SWEEP_FITTED,
+                    smallest=smallest,
                 )
             ]
             settings.append((n, dimensions, starts))
