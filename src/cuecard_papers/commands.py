@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +33,7 @@ from cuecard.cli.options.shared import (
     required_out,
     typed_command,
 )
+from cuecard.wording import plural
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
@@ -86,6 +87,16 @@ AlsoOption = Annotated[
 ]
 
 
+AlsoLabelsOption = Annotated[
+    list[str] | None,
+    option(
+        "--also-labels",
+        "LABELS",
+        "--labels of each --also, in their order, such as 'score>3.6=duplicate,not_duplicate'. Default: --labels.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Experiment(Dataset):
     """What both experiments take."""
@@ -117,13 +128,23 @@ class Experiment(Dataset):
         """Raise if the card cannot be written, before any data is read."""
         output.check(self.out, [*self.inputs, *also])
 
-    def others(self, also: Iterable[str] | None, output: CardOutput) -> tuple[Instances, ...]:
-        """Return the other datasets to evaluate models on."""
+    def others(
+        self, also: Sequence[str] | None, output: CardOutput, labels: Sequence[str] | None = None
+    ) -> tuple[Instances, ...]:
+        """Return the other datasets to evaluate models on, whole."""
+        from cuecard.errors import UsageError
+
+        sources = also or []
+        if labels and len(labels) != len(sources):
+            raise UsageError(
+                f"--also-labels is given {plural(len(labels), 'time')} and --also {plural(len(sources), 'time')}: "
+                "give --also-labels once for each --also."
+            )
         return tuple(
-            replace(self, train=source, test=None, label_file=None, holdout=None).load(
+            replace(self, train=source, test=None, label_file=None, holdout=None, labels=own).load(
                 self.seed, output.progress
             )
-            for source in also or []
+            for source, own in zip(sources, labels or [self.labels] * len(sources), strict=True)
         )
 
     def conduct(self, experiment: Any, output: CardOutput, *, dev: str | None = None) -> None:
@@ -237,6 +258,7 @@ def selection(
     options: Experiment,
     output: CardOutput,
     also: AlsoOption = None,
+    also_labels: AlsoLabelsOption = None,
     model: Annotated[
         str,
         option(
@@ -259,7 +281,7 @@ def selection(
     experiment = SelectionExperiment(
         model=model, match=match, max_weight=max_weight, pool=pool, **options.training
     )
-    options.conduct(replace(experiment, also=options.others(also, output)), output)
+    options.conduct(replace(experiment, also=options.others(also, output, also_labels)), output)
 
 
 @app.command("theorem", epilog=THEOREM_EXAMPLES, cls=Verb)

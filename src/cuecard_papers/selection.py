@@ -155,7 +155,7 @@ class SelectionExperiment:
         assert weighed.examples is not None  # a remedy always weighs examples
         train_weights = weighed.examples.filter(split="train")["weight"].to_numpy()
         themselves, frequency = self._identical(data, match)
-        scored = [test, themselves, *(part.train for part in self.also)]
+        scored = [test, themselves, *self.also]
         [recipe] = seedless_recipes([self.model], self.settings)
         in_test: dict[str, Bools] = {}
         boxes: list[pl.DataFrame] = []

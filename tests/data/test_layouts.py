@@ -84,6 +84,8 @@ def test_a_label_by_threshold():
     assert data.labels == ("above 3.6", "at most 3.6")
     assert data.table["label"].to_list() == ["above 3.6", "at most 3.6", "at most 3.6"]
     assert data.table["relatedness_score"].to_list() == ["4.5", "3.6", "1"]
+    named = load(frame, labels="relatedness_score>3.6=duplicate, not_duplicate")
+    assert named.table["label"].to_list() == ["duplicate", "not_duplicate", "not_duplicate"]
     assert load(frame, labels="relatedness_score<=3.6").labels == ("at most 3.6", "above 3.6")
     assert "does not hold numbers (row 1 of the given table has 'a')" in refused(frame, labels="sentence_A>1")
     assert "relatedness_score" in refused(frame, labels="relatednes_score>1")

@@ -34,6 +34,8 @@ SHAPES: dict[str, tuple[dict[str, list[Any]], list[str]]] = {
     ),
     "snli": (_pair("premise", "hypothesis", "label", [0, 1, 2, -1]), THREE),
     "mnli": (_pair("sentence1", "sentence2", "gold_label", [*THREE, "-"], label1="neutral"), THREE),
+    "mnli-mismatched": (_pair("premise", "hypothesis", "label", [0, 1, 2]), THREE),
+    "debiased-nli": (_pair("premise", "hypothesis", "label", [0, 1, 2]), THREE),
     "xnli": (_pair("premise", "hypothesis", "label", [0, 1, 2]), THREE),
     "fever-nli": (_pair("context", "query", "label", ["SUPPORTS", "NOT ENOUGH INFO", "REFUTES"]), THREE),
     "anli": (_pair("context", "hypothesis", "label", ["e", "n", "c"], model_label="e"), THREE),

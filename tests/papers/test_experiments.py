@@ -193,6 +193,22 @@ def test_bad_usage_is_one_sentence(cuecard, files, paper, more, said):
     assert not (files / "out").exists()
 
 
+def test_other_sets_are_scored_whole_with_labels_of_their_own(cuecard, files):
+    other = pairs(50, 3)
+    scores = other.select(pl.exclude("label"), score=pl.col("label").replace({"entailment": "4", "no": "1"}))
+    (files / "whole").mkdir()
+    scores.head(30).write_parquet(files / "whole" / "train.parquet")
+    scores.tail(20).write_parquet(files / "whole" / "test.parquet")
+    more = ("--also", files / "whole", "--also-labels", "score>3=entailment,no")
+    ran = cuecard(*reproduce(files, "selection", *more, "--max-weight", 20, "--json"))
+    assert ran.code == 0, ran.err
+    [_, whole] = json.loads(ran.out)["sections"]["selection"]["summary"]["across"]
+    assert (whole["dataset"], whole["n"]) == ("whole", 50)
+    assert whole["biased_accuracy"] > 0.6
+    ran = cuecard(*reproduce(files, "selection", *more, "--also-labels", "score>2"))
+    assert (ran.code, "--also-labels is given 2 times and --also 1 time" in ran.err) == (2, True)
+
+
 def test_another_set_with_other_labels_is_refused(cuecard, files):
     pairs(50, 3).with_columns(label=pl.col("label").replace({"no": "never"})).write_parquet(
         files / "odd.parquet"

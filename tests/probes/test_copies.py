@@ -101,6 +101,13 @@ def test_a_card_of_probes_says_how_many_test_examples_are_distinct():
         f"{n} test examples are 60 distinct ones; copies with the same right answer count once"
     )
     assert card.tables["examples"].filter(split="test").height == n
+    every = cc.probe(
+        data, [model], only=["accuracy_test"], cues=["w4"], features=("word",), min_count=1, keep_copies=True
+    )
+    assert every.measure("accuracy_test.accuracy.coin").value == pytest.approx(
+        np.mean(model.correct(Examples(data.test)))
+    )
+    assert not any("distinct" in note for note in every.dataset.notes)
     accuracy = card.measure("accuracy_test.accuracy.coin").value
     kept = data.test
     assert kept is not None

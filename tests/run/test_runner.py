@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +9,8 @@ import pytest
 from cuecard.analysis import Result, Skip
 from cuecard.audits import AUDITS
 from cuecard.data import TASKS
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import InputError, MissingExtraError, UsageError
+from cuecard.report.terminal.card import what_was_read
 from cuecard.run import audit
 from cuecard.run.running import run_section
 from small_sets import pair_instances
@@ -88,3 +90,35 @@ def test_findings_come_worst_first():
     order = ["high", "medium", "low", "info"]
     severities = [order.index(finding.severity) for finding in audit(DATA).findings]
     assert severities == sorted(severities)
+
+
+def test_a_named_section_that_lacks_a_package_is_an_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk.tokenize", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'cuecard\[nltk\]'"):
+        audit(DATA, only=["overview", "cues"], tokens="treebank")
+    card = audit(DATA, skip=["pair_graph", "partial_input", "slices", "clusters"], tokens="treebank")
+    assert (card["cues"].status, card["overview"].status) == ("skipped", "done")
+
+
+def test_named_sections_none_of_which_applies_are_an_error_with_the_reasons():
+    few = pair_instances([("train", f"p{i}", "h", "yes" if i % 2 else "no") for i in range(4)])
+    with pytest.raises(
+        UsageError, match=r"None of the named sections can run here\. Clusters of meaning: needs "
+    ):
+        audit(few, only=["clusters"])
+    assert audit(few, only=["overview", "clusters"])["clusters"].status == "skipped"
+
+
+def test_the_card_names_the_tokeniser_first_and_the_package_that_reads_words(monkeypatch):
+    monkeypatch.setattr("cuecard.text.language.has_segmenter", lambda language: False)
+    chinese = pair_instances(
+        [
+            ("train", f"一个男人在公园里{i}", f"他在{'' if i % 2 else '不'}睡觉{i}", "yes" if i % 2 else "no")
+            for i in range(40)
+        ]
+    )
+    card = audit(chinese, only=["partial_input"])
+    assert card.tokenisers == {"chars": "zh"}
+    first, advice = what_was_read(card)[:2]
+    assert first.startswith("Task: pair. Tokens: chars.")
+    assert "pip install 'cuecard[zh]'" in advice

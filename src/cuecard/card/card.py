@@ -178,6 +178,12 @@ class Card(BaseModel):
         return self._tables
 
     @property
+    def tokenisers(self) -> dict[str, str]:
+        """How the sections cut texts into tokens, with the language of the texts."""
+        chosen = [section.settled for section in self.sections.values() if "tokens" in section.settled]
+        return {str(one["tokens"]): str(one.get("language", "")) for one in chosen}
+
+    @property
     def measures(self) -> pl.DataFrame:
         """The measures of every section that ran: name, section, label, value, low, high, chance, n, unit, worse."""
         rows = [[getattr(m, name) for name in MEASURE_SCHEMA] for m in self.all_measures()]

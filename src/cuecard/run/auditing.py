@@ -20,12 +20,21 @@ from cuecard.data.layout.columns import ColumnsArgument
 from cuecard.data.loading import DatasetSpec
 from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
-from cuecard.run.choosing import Settings, check_extras, check_inputs, check_objects, chosen, configured
+from cuecard.run.choosing import (
+    Settings,
+    check_extras,
+    check_inputs,
+    check_objects,
+    chosen,
+    configured,
+    names_in,
+)
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import (
     Data,
     ProgressOption,
     ensure_loaded,
+    require_any,
     require_done,
     run_analyses,
     shown_progress,
@@ -95,7 +104,16 @@ def audit(
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
         note = weights_note(dataset, column)
         notes = [note] if note else []
-        card = run_analyses(dataset, selected, progress=progress, command=command, notes=notes, sampled=True)
+        card = run_analyses(
+            dataset,
+            selected,
+            progress=progress,
+            command=command,
+            notes=notes,
+            sampled=True,
+            named=bool(only),
+        )
+    require_any(card, names_in(only))
     card.provenance.engine = where
     return card
 

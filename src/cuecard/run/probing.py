@@ -41,6 +41,7 @@ from cuecard.run.choosing import (
     chosen,
     configured,
     inputs_of,
+    names_in,
     that_can_run,
 )
 from cuecard.run.finishing import check_labels
@@ -52,6 +53,7 @@ from cuecard.run.running import (
     card_of,
     ensure_loaded,
     in_steps,
+    require_any,
     run_section,
     shown_progress,
 )
@@ -90,6 +92,7 @@ def probe(
     command: str = "",
     cache: bool = True,
     surplus_ids: bool = False,
+    keep_copies: bool = False,
     **options: Any,
 ) -> Card:
     """Return the card of one or several models: do they use the cues of the data they were trained for?
@@ -125,6 +128,8 @@ def probe(
         command: what the user typed, for the findings and the provenance.
         cache: whether what models gave before may come from the user's cache folder, and this go there.
         surplus_ids: leave out predictions whose id no test example has, instead of raising an error.
+        keep_copies: count every copy of a test example, as the papers do; by default, copies with the same right
+            answer count once where they are many.
         options: parameters of the probes and of the cue audit, such as ``scope="both"``.
     """
     progress = shown_progress(progress)
@@ -185,8 +190,9 @@ def probe(
         examples = [_about_examples(everyone, data)]
         notes = [halved] if halved else []
         notes += _read_as(everyone)
-        tested, everyone, note = counted_once(data, everyone)
-        notes += [note] if note else []
+        if not keep_copies:
+            tested, everyone, note = counted_once(data, everyone)
+            notes += [note] if note else []
         inputs["predictions"] = everyone
         if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
@@ -199,8 +205,13 @@ def probe(
     there: set[Need] = {*inputs, "cues"} if answers else {*inputs}
     to_run = selection.probes if selection.named else that_can_run(selection.probes, there)
     shown = in_steps(progress, len(to_run))
-    answers = [*(run_section(one, tested, inputs, progress=shown) for one in to_run), *answers]
-    return card_of(data, answers, examples=examples, command=command, notes=[*about_verdicts, *notes])
+    answers = [
+        *(run_section(one, tested, inputs, progress=shown, named=bool(only)) for one in to_run),
+        *answers,
+    ]
+    card = card_of(data, answers, examples=examples, command=command, notes=[*about_verdicts, *notes])
+    require_any(card, names_in(only))
+    return card
 
 
 @dataclass(frozen=True)

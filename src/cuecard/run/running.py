@@ -144,10 +144,12 @@ def run_analyses(
     command: str = "",
     notes: Sequence[str] = (),
     sampled: bool = False,
+    named: bool = False,
 ) -> Card:
     """Return the card of what some analyses say about a dataset, a section for each.
 
-    With `sampled`, those that cannot see all examples of a dataset that does not fit in memory see a sample.
+    Where the user `named` them, a package that one lacks is an error. With `sampled`, those that cannot see all
+    examples of a dataset that does not fit in memory see a sample.
     """
     analyses = list(analyses)
     shown = in_steps(progress, len(analyses))
@@ -156,7 +158,9 @@ def run_analyses(
     sees_all = {id(one): not sampled or bool(getattr(one, "any_size", False)) for one in analyses}
     answers = side_by_side(
         analyses,
-        lambda one: run_section(one, data if sees_all[id(one)] else data.sample(), inputs, progress=shown),
+        lambda one: run_section(
+            one, data if sees_all[id(one)] else data.sample(), inputs, progress=shown, named=named
+        ),
     )
     said = list(notes)
     sample = data.sample()
@@ -205,10 +209,12 @@ def run_section(
     *,
     run: Callable[[], Result] | None = None,
     progress: Progress | None = None,
+    named: bool = False,
 ) -> SectionRun:
     """Run one analysis; what stops it is written on its section instead of ending the others.
 
-    `run` answers instead of `analysis.run` where work was done already.
+    Of one that the user named, a missing package is an error. `run` answers instead of `analysis.run` where work was
+    done already.
     """
     started = time.perf_counter()
     available = inputs or {}
@@ -226,7 +232,9 @@ def run_section(
             section.reason = reason
         else:
             needed = {name: available[name] for name in inputs_of(analysis)}
-            section, result = _result(section, analysis.name, run or (lambda: analysis.run(data, **needed)))
+            section, result = _result(
+                section, analysis.name, run or (lambda: analysis.run(data, **needed)), named=named
+            )
     return SectionRun(analysis.name, section, result, round(time.perf_counter() - started, 3))
 
 
@@ -238,14 +246,27 @@ def require_done(section: Section) -> None:
         raise FailedError(f"{section.title} failed, and nothing is written: {section.reason}.")
 
 
-def _result(section: Section, name: str, run: Callable[[], Result]) -> tuple[Section, Result | None]:
+def require_any(card: Card, names: Iterable[str]) -> None:
+    """Raise if all sections that the user named were skipped, with the reason of each."""
+    sections = [card[name] for name in names if name in card.sections]
+    if sections and all(section.status == "skipped" for section in sections):
+        reasons = "; ".join(f"{section.title}: {section.reason}" for section in sections)
+        raise UsageError(f"None of the named sections can run here. {reasons}.")
+
+
+def _result(
+    section: Section, name: str, run: Callable[[], Result], *, named: bool
+) -> tuple[Section, Result | None]:
     """Return the section of what an analysis returned, and the result if it is one that can go on a card."""
     try:
         result = run()
         return finished(section, name, result), result
-    except (Skip, MissingExtraError) as reason:
+    except Skip as reason:
         section.reason = str(reason)
-    except CueCardError:
+    except CueCardError as error:
+        if isinstance(error, MissingExtraError) and not named:
+            section.reason = str(error)
+            return section, None
         raise
     except Unusable as error:
         section.status, section.reason = "failed", str(error)

@@ -89,6 +89,11 @@ def test_overlap_counts_distinct_words_by_class() -> None:
     assert found["word_overlap_rate"] == pytest.approx(5 / 6)  # of these and "an"
     assert (found["noun_overlap"], found["verb_overlap"], found["adverb_overlap"]) == (2, 1, 1)
     assert (found["adjective_overlap"], found["adjective_overlap_rate"]) == (0, 0)
+    released = unlexicalized_features(data, by_product=True)[0]
+    assert released[UNLEXICALIZED_FEATURES.index("word_overlap_rate")] == pytest.approx(
+        5 / 64
+    )  # 8 words each
+    assert released[UNLEXICALIZED_FEATURES.index("noun_overlap_rate")] == pytest.approx(2 / 64)
 
 
 def test_an_empty_text_has_finite_features() -> None:

@@ -69,6 +69,10 @@ def test_proximity_indices_are_those_of_networkx(edges: list[tuple[int, int]]) -
     )  # fmt: skip
     theirs = np.column_stack([[value for _, _, value in index(oracle, edges)] for index in indices])
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    hub = nx.Graph([*edges, *((node, "hub") for node in range(10))])
+    released = proximity_features(pair_graph(ends[:, 0], ends[:, 1], 10), hub=True)
+    adamic = [value for _, _, value in nx.adamic_adar_index(hub, edges)]
+    np.testing.assert_allclose(released, np.column_stack([theirs[:, :3], adamic]), rtol=1e-12)
 
 
 @settings(max_examples=100, deadline=None)

@@ -123,6 +123,5 @@ def test_a_prompt_study_that_was_asked_for_says_what_it_lacks():
         {"example_id": WITH_TEST.test.table["example_id"], "prediction": ["yes", "no"] * 5}
     )
     assert "prompts" not in cc.probe(WITH_TEST, answers).sections
-    section = cc.probe(WITH_TEST, answers, only=["prompts"])["prompts"]
-    assert section.status == "skipped"
-    assert "at least two prompts" in section.reason
+    with pytest.raises(UsageError, match="at least two prompts"):
+        cc.probe(WITH_TEST, answers, only=["prompts"])

@@ -274,7 +274,7 @@ class Clusters:
             diverging = about.join(table.select("cluster", "divergence_l2"), on="cluster")
             tables["cluster_confidence"] = confidence_histogram(diverging, dynamics)
         findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
-        settled = {name: summary[name] for name in ("k", "tokens", "null")}
+        settled = {**{name: summary[name] for name in ("k", "tokens", "null")}, "language": language}
         return Result(
             summary, tables, findings, about, cluster_measures(summary), settled, summary["p_value"]
         )

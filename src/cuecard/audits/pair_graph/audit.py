@@ -92,6 +92,8 @@ class PairGraphAudit:
         advanced: also the 77 graph features with DeepWalk embeddings; None means with a forest of the paper and
             at most 20,000 pairs.
         unlexicalized: also the 15 features of length and word overlap, for comparison; None as above.
+        released: Adamic–Adar with a hub that all sentences neighbour, and overlap rates by the product of both texts'
+            numbers of words, as in the authors' code.
         folds: without a test split, examples are scored by forests on the other folds.
         embed: how texts become vectors for the similarity drawn beside the features: "tfidf", "minilm" or a folder.
         seed: seed of forests, folds and walks.
@@ -109,6 +111,7 @@ class PairGraphAudit:
     forest: ForestName = "fast"
     advanced: bool | None = None
     unlexicalized: bool | None = None
+    released: bool = False
     folds: int = 5
     embed: str = "tfidf"
     seed: int = 0
@@ -204,9 +207,9 @@ class PairGraphAudit:
                 left_out[name] = f"{reason}; --set pair_graph.{name}=true computes it"
                 continue
             table = (
-                advanced_features(graph_of(data), seed=self.seed)
+                advanced_features(graph_of(data), seed=self.seed, hub=self.released)
                 if name == "advanced"
-                else unlexicalized_features(data)
+                else unlexicalized_features(data, by_product=self.released)
             )
             outcomes[name] = outcome(leak_trial, table, distinct=False)
         return left_out

@@ -59,6 +59,7 @@ from cuecard.models.linear.input_features import InputRows
 from cuecard.models.recipe import Recipe, Tell, recipes, silently
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints, counted
+from cuecard.text import language_of, suggested_tokeniser
 
 #: Fewer examples than this say nothing about what can be guessed.
 FEWEST_EXAMPLES = 20
@@ -230,12 +231,14 @@ class PartialInput:
             shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
             if shown:
                 tables["saliency_maps"] = pl.concat(shown)
+        language = language_of(data)
         return Result(
             summary,
             tables,
             findings,
             leaks,
             partial_measures(summary),
+            {"tokens": self.tokens or suggested_tokeniser(language), "language": language},
             smallest_q=min((b.q_value for b in baselines if b.kind in TESTED_KINDS), default=None),
         )
 

@@ -139,6 +139,15 @@ def probe(
             panel=TESTS,
         ),
     ] = False,
+    keep_copies: Annotated[
+        bool,
+        option(
+            "--keep-copies",
+            "Count every copy of a test example. Default: copies with the same right answer count once where they "
+            "are many.",
+            panel=TESTS,
+        ),
+    ] = False,
     match: MatchOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -178,6 +187,7 @@ def probe(
         tell=lambda title: training_bar(title, silent=output.silent),
         cache=not no_cache,
         surplus_ids=surplus_ids,
+        keep_copies=keep_copies,
         seed=seed,
         **features.of_features,
         **explicit_options(

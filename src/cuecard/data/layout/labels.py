@@ -254,7 +254,8 @@ def _some(values: tuple[str, ...]) -> str:
 
 
 _TYPED = re.compile(
-    r"^\s*(?P<column>[^<>=,]+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<value>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*$"
+    r"^\s*(?P<column>[^<>=,]+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<value>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
+    r"(?:=\s*(?P<meets>[^<>=,]+?)\s*,\s*(?P<fails>[^<>=,]+?)\s*)?$"
 )
 _NAMES = {
     ">": ("above {0}", "at most {0}"),
@@ -266,15 +267,21 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Threshold:
-    """A column of numbers and where it is cut; the first class is that of the numbers that meet the condition."""
+    """A column of numbers and where it is cut; the first class is that of the numbers that meet the condition.
+
+    `own_names` are names of both classes that the user gave.
+    """
 
     column: str
     sign: str
     value: float
+    own_names: tuple[str, str] | None = None
 
     @property
     def names(self) -> tuple[str, str]:
         """Names of the two classes, such as "above 3.6" and "at most 3.6"."""
+        if self.own_names:
+            return self.own_names
         meets, fails = (name.format(f"{self.value:g}") for name in _NAMES[self.sign])
         return meets, fails
 
@@ -315,6 +322,9 @@ def parse_threshold(text: str) -> Threshold | None:
     """Return the threshold that was typed, None if it is none."""
     match = _TYPED.match(text)
     try:
-        return Threshold(match["column"], match["sign"], float(match["value"])) if match else None
+        if not match:
+            return None
+        own_names = (match["meets"], match["fails"]) if match["meets"] else None
+        return Threshold(match["column"], match["sign"], float(match["value"]), own_names)
     except ValueError:
         return None

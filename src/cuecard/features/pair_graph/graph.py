@@ -187,10 +187,15 @@ def walk_features(graph: PairGraph) -> Floats:
     return np.column_stack(columns)
 
 
-def proximity_features(graph: PairGraph) -> Floats:
-    """Return the columns `PROXIMITY_FEATURES` of every pair, on the graph without repeats and self-pairs."""
+def proximity_features(graph: PairGraph, *, hub: bool = False) -> Floats:
+    """Return the columns `PROXIMITY_FEATURES` of every pair, on the graph without repeats and self-pairs.
+
+    With a `hub` that neighbours every sentence, Adamic–Adar is that of the authors' code.
+    """
     degrees = _loop_free_degrees(graph)
     _, common, allocation, adamic = _two_step(graph)
+    if hub:
+        adamic = _two_step(graph, more=1)[3] + 1 / np.log(max(graph.n_nodes, 2))
     a, b = graph.first, graph.second
     shared = common[graph.edge]
     union = degrees[a] + degrees[b] - shared
@@ -206,8 +211,9 @@ def _loop_free_degrees(graph: PairGraph) -> Ints:
     return np.asarray(degrees - np.bincount(graph.neighbours[is_loop], minlength=len(degrees)))
 
 
-def _two_step(graph: PairGraph) -> tuple[Floats, Floats, Floats, Floats]:
-    degrees = _loop_free_degrees(graph)
+def _two_step(graph: PairGraph, *, more: int = 0) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what walks of two steps give, where every sentence has some more neighbours than the graph shows."""
+    degrees = _loop_free_degrees(graph) + more
     walks: tuple[Floats, Floats, Floats, Floats] = _native.two_step(
         graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
     )
@@ -250,7 +256,10 @@ def embedding_features(graph: PairGraph, vectors: npt.NDArray[np.float32]) -> Fl
     return np.column_stack([product, product.sum(axis=1)])
 
 
-def advanced_features(graph: PairGraph, *, seed: int = 0) -> Floats:
-    """Return the paper's 77 *Advanced* features: 8 of walks, 65 of DeepWalk embeddings, 4 of proximity."""
+def advanced_features(graph: PairGraph, *, seed: int = 0, hub: bool = False) -> Floats:
+    """Return the paper's 77 *Advanced* features: 8 of walks, 65 of DeepWalk embeddings, 4 of proximity.
+
+    `hub` is that of `proximity_features`.
+    """
     embedded = embedding_features(graph, deepwalk(graph, seed=seed))
-    return np.column_stack([walk_features(graph), embedded, proximity_features(graph)])
+    return np.column_stack([walk_features(graph), embedded, proximity_features(graph, hub=hub)])

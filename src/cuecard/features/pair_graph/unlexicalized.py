@@ -17,17 +17,18 @@ UNLEXICALIZED_FEATURES = (
 )  # fmt: skip
 
 
-def unlexicalized_features(data: Instances) -> Floats:
+def unlexicalized_features(data: Instances, *, by_product: bool = False) -> Floats:
     """Return the columns `UNLEXICALIZED_FEATURES` of every pair.
 
     BLEU is that of the hypothesis against the premise, cumulative up to n-grams of that length. Overlap counts distinct
     words of the hypothesis that the premise has; its rate is their share of the hypothesis' distinct words of that
-    class. Word classes are English; in other languages nearly all words count as nouns.
+    class, or with `by_product` the number divided by the product of both texts' numbers of words, as in the authors'
+    code. Word classes are English; in other languages nearly all words count as nouns.
     """
     encoded = encode(data)
     bleu = bleu_scores(encoded.hypothesis, encoded.premise)
     difference = encoded.premise.lengths - encoded.hypothesis.lengths
-    return np.column_stack([bleu, difference, _overlaps(encoded)])
+    return np.column_stack([bleu, difference, _overlaps(encoded, by_product=by_product)])
 
 
 def bleu_scores(texts: Tokens, references: Tokens) -> Floats:
@@ -43,7 +44,7 @@ def bleu_scores(texts: Tokens, references: Tokens) -> Floats:
     return scores
 
 
-def _overlaps(encoded: Encoded) -> Floats:
+def _overlaps(encoded: Encoded, *, by_product: bool) -> Floats:
     """Return number and rate of shared words over all words and over each word class."""
     classes = word_classes(encoded.vocabulary.to_list())
     n, width = len(encoded.instances), max(len(classes), 1)
@@ -55,7 +56,8 @@ def _overlaps(encoded: Encoded) -> Floats:
         for keys in (shared, words):
             of_kind = keys if kind is None else keys[classes[keys % width] == kind]
             counts.append(np.bincount(of_kind // width, minlength=n))
-        columns += [counts[0], counts[0] / np.maximum(counts[1], 1)]
+        whole = encoded.premise.lengths * encoded.hypothesis.lengths if by_product else counts[1]
+        columns += [counts[0], counts[0] / np.maximum(whole, 1)]
     return np.column_stack(columns)
 
 

@@ -25,6 +25,7 @@ from cuecard.card.files import of_readable_card
 from cuecard.report.findings import highlight, how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.sections import TableView, outcome_of, section_view, table_view
 from cuecard.report.verdict import key_figures, verdict
+from cuecard.text import reading_advice
 from cuecard.view import KeyFigure
 from cuecard.wording import display_text
 
@@ -81,7 +82,11 @@ def what_was_read(card: Card) -> list[str]:
     """Return how the data was understood, every row that was left out, and whether it was read in parts."""
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
-    lines = [f"Task: {data.task}{f'. Columns: {columns}' if columns else ''}."]
+    tokens = f". Tokens: {', '.join(card.tokenisers)}" if card.tokenisers else ""
+    lines = [f"Task: {data.task}{tokens}{f'. Columns: {columns}' if columns else ''}."]
+    lines += [
+        advice for name, language in card.tokenisers.items() if (advice := reading_advice(language, name))
+    ]
     lines += [f"Left out: {wording.left_out(reason, n)}." for reason, n in data.dropped.items() if n]
     where, in_parts, parts = card.provenance.engine.partition(", in ")
     if in_parts:
