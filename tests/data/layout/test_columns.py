@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from cuecard.data import load
 from cuecard.data.layout.columns import parse_columns, parse_labels, recognise
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError, UsageError
@@ -152,3 +153,44 @@ def test_options_are_parsed():
 def test_malformed_options_are_refused(text):
     with pytest.raises(UsageError, match="--columns"):
         parse_columns(text)
+
+
+def test_a_line_is_stated_as_a_question_where_other_columns_could_have_the_roles():
+    rows = [
+        {
+            "a": f"A long text of words {i}",
+            "b": f"Another long text of words {i}",
+            "c": ("x", "y")[i % 2],
+            **more,
+        }
+        for i, more in enumerate([{}] * 24)
+    ]
+    with pytest.raises(InputError, match="name them with --columns premise=a,hypothesis=b,label=c"):
+        load(rows)
+    kinds = [{**row, "d": ("u", "v", "w")[i % 3]} for i, row in enumerate(rows)]
+    with pytest.raises(
+        InputError, match="which of them are premise, hypothesis and label\\? If the first rows agree"
+    ):
+        load(kinds)
+    third = [{**row, "e": f"A third long text of words {i}"} for i, row in enumerate(rows)]
+    with pytest.raises(InputError, match="which of them are"):
+        load(third)
+
+
+def test_a_label_is_proposed_by_its_name_before_who_gave_it_and_where_it_is_from():
+    rows = [
+        {"s1_": f"A long text of words {i}", "s2_": f"Another text of many words {i}", "my_gold": ("x", "y")[i % 2],
+         "annotator_kind": ("u", "v")[i % 2], "source_kind": ("web", "book")[i % 2]}
+        for i in range(24)
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="label=my_gold"):
+        load(rows)
+
+
+def test_the_second_option_without_the_first_is_no_text_with_a_label():
+    rows = [
+        {"sentence": f"A long text of words {i}", "first": f"w{i}", "option2": f"v{i}", "answer": 1 + i % 2}
+        for i in range(24)
+    ]
+    with pytest.raises(InputError, match="not recognised"):
+        load(rows)

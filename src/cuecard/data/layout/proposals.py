@@ -44,6 +44,7 @@ from cuecard.data.layout.roles import (
 )
 from cuecard.data.layout.texts import has_speakers, is_chat
 from cuecard.errors import InputError
+from cuecard.wording import listed
 
 Roles = Mapping[Role, tuple[str, ...]]
 
@@ -68,6 +69,8 @@ _BESIDE = re.compile(
     "alias|context|document|evidence|fact|image|keyword|passage|session|support|tag|title|_ids?$"
 )
 _ANSWER = re.compile("answer|correct|gold|label|target|key")
+#: Columns that say who labelled an example or where it is from.
+_NO_LABEL = re.compile("annot|author|genre|source|split|worker|_?ids?$")
 #: Readings that are tried, at most.
 MOST_TRIED = 12
 #: Columns of a wide table that readings are made of: those found by name, and the first ones.
@@ -125,6 +128,20 @@ class Proposer:
         """Return the readings, those first for which most speaks."""
         found = [*self._choices(), *self._preferences(), *self._labelled()]
         return sorted(found, key=lambda reading: -reading.score)
+
+    def is_sure(self, reading: Reading) -> bool:
+        """Return whether no column is left that could have a role of a reading as well."""
+        used = {c for columns in reading.roles.values() for c in columns}
+        left = [c for c in self.frame.columns if c not in used and not ASIDE.search(normal_name(c))]
+        if any(c in self._texts for c in left):
+            return False
+        if "label" not in reading.roles:
+            return True
+        [label] = reading.roles["label"]
+        rivals = [c for c in left if c in self._labels or is_label_list(self.frame[c])]
+        strings = [c for c in left if self.frame.schema[c] == pl.String and normal_name(c) not in NAMES["id"]]
+        varied = [c for c in strings if c not in rivals and self.frame[c].n_unique() > 1]
+        return not varied and (not rivals or normal_name(label) in NAMES["label"])
 
     def _named(self, task: Task, role: Role) -> list[str]:
         return list(self.by_name[task].get(role, ()))
@@ -243,9 +260,11 @@ class Proposer:
             for c, dtype in self.frame.schema.items()
             if isinstance(dtype, pl.List) and is_label_list(self.frame[c])
         ]
-        labels = self._named("pair", "label") or [*lists, *self._labels]
+        labels = self._named("pair", "label") or sorted(
+            dict.fromkeys([*lists, *self._labels]), key=self._doubt
+        )
         premises, hypotheses = list(pair.get("premise", ())), list(pair.get("hypothesis", ()))
-        for label in labels[-3:]:
+        for label in labels[:3]:
             if premises and hypotheses:
                 yield self._reading("pair", 4, premise=premises, hypothesis=hypotheses, label=[label])
             for first, second in combinations([c for c in texts if c != label][:4], 2):
@@ -253,6 +272,12 @@ class Proposer:
             for column in [] if len(texts) < len(self._texts) else self._named("text", "text") or texts[:3]:
                 if column != label:
                     yield self._reading("text", 2, text=[column], label=[label])
+
+    def _doubt(self, column: str) -> tuple[bool, bool, bool, int]:
+        """Return what speaks against a column of labels, by its name; labels are often the last column."""
+        name = normal_name(column)
+        gold, answer = "gold" in name, bool(_ANSWER.search(name))
+        return bool(_NO_LABEL.search(name)), not gold, not answer, -self.frame.columns.index(column)
 
     def open_readings(self) -> Iterator[Reading]:
         """Yield a question and its answer where the name of one of them says so, and no label is beside them."""
@@ -419,6 +444,12 @@ def unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None)
         option = f"--columns {_typed(reading.roles)}"
     else:
         option = " or ".join(_OPTION[each] for each in ((nearest,) if nearest else TASKS))
+    guessed = reading is not None and option.startswith("--columns") and threshold is None
+    if guessed and reading is not None and not proposer.is_sure(reading):
+        asked = listed([role for role in reading.roles if role != "id"])
+        return InputError(
+            f"{start}; which of them are {asked}? If the first rows agree, type {option}.{rows}"
+        )
     if nearest is None or not lacking or not (by_name or task):
         return InputError(f"{start}; name them with {option}.{rows}")
     roles = ", ".join(f"{role} ({' + '.join(names)})" for role, names in by_name.items())

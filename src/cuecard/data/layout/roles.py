@@ -240,6 +240,10 @@ def series(names: Mapping[str, str], stem: str) -> list[str]:
     return []
 
 
+#: What nothing but options is called: the second of them is not the only one.
+_OPTION_STEMS = ("choice", "option", "opt", "ending", "alternative")
+
+
 def has_gap(names: Mapping[str, str]) -> bool:
     """Return whether columns are called after options but one of their series is missing."""
     for stem in (*CHOICE_STEMS, *RESPONSE_STEMS):
@@ -249,7 +253,11 @@ def has_gap(names: Mapping[str, str]) -> bool:
                 enough = sum(there) >= (3 if stem == "" else 2) and there[0] and (stem or symbols[0] == "a")
                 if enough and not all(there[: sum(there)]):
                     return True
-    return False
+    alone = [f"{stem}{joint}" for stem in _OPTION_STEMS for joint in ("", "_")]
+    pairs = (("1", "2"), ("a", "b"))
+    return any(
+        f"{a}{two}" in names and {f"{a}{one}", f"{a}0"}.isdisjoint(names) for a in alone for one, two in pairs
+    )
 
 
 def response_series(names: Mapping[str, str]) -> list[str]:
