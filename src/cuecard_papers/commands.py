@@ -140,11 +140,12 @@ class Experiment(Dataset):
                 f"--also-labels is given {plural(len(labels), 'time')} and --also {plural(len(sources), 'time')}: "
                 "give --also-labels once for each --also."
             )
+        own_labels: list[str | None] = [*labels] if labels else [self.labels] * len(sources)
         return tuple(
             replace(self, train=source, test=None, label_file=None, holdout=None, labels=own).load(
                 self.seed, output.progress
             )
-            for source, own in zip(sources, labels or [self.labels] * len(sources), strict=True)
+            for source, own in zip(sources, own_labels, strict=True)
         )
 
     def conduct(self, experiment: Any, output: CardOutput, *, dev: str | None = None) -> None:

@@ -222,6 +222,18 @@ def test_permutation_p_is_the_hypergeometric_tail(nli):
     assert summary["log10_p_exact"] == pytest.approx(expected / np.log(10), rel=1e-9)
 
 
+def test_words_can_be_ranked_by_z_about_one_label_in_as_many_as_there_are(nli):
+    model = Predictions("right", nli.examples.gold)
+    words = nli.cues.words.associations
+    table = PermutationTest(prior="uniform").run(nli.data, [model], nli.cues).tables["permutation_words"]
+    both = table.join(words, on=["feature", "label"], suffix="_train")
+    assert both.height == table.height
+    k, n, third = both["k"], both["n"], 1 / len(nli.data.labels)
+    expected = (k - n * third) / (n * third * (1 - third)).sqrt()
+    assert both["z"].to_list() == pytest.approx(expected.to_list())
+    assert both["z"].to_list() != pytest.approx(both["z_train"].to_list())
+
+
 def test_stratifying_spares_a_model_that_is_merely_better_at_one_class(nli):
     rng = np.random.default_rng(0)
     gold = nli.examples.gold
@@ -232,6 +244,11 @@ def test_stratifying_spares_a_model_that_is_merely_better_at_one_class(nli):
     wrong = (gold + rng.integers(1, 3, len(gold))) % 3
     model = Predictions("lopsided", np.where(right, gold, wrong))
     plain = PermutationTest().run(nli.data, [model], nli.cues).summary["models"]["lopsided"]
+    known = (
+        PermutationTest(guessing="predicted").run(nli.data, [model], nli.cues).summary["models"]["lopsided"]
+    )
+    assert known["log10_p_exact"] != plain["log10_p_exact"]
+    assert known["log10_p"] == plain["log10_p"]
     within = PermutationTest(stratify="label").run(nli.data, [model], nli.cues).summary["models"]["lopsided"]
     assert within["log10_p"] == plain["log10_p_stratified"]
     assert within["log10_p"] > -2

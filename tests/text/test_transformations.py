@@ -47,6 +47,22 @@ def test_nouns_are_hidden() -> None:
     assert transformed(texts, "masked_nouns")[1] == f"a {MASK} sits on the old {MASK}"
 
 
+@pytest.mark.parametrize(
+    ("name", "hidden"),
+    [
+        ("masked_verbs", "sleeps"),
+        ("masked_adjectives", "beautiful"),
+        ("masked_adverbs", "quietly"),
+        ("masked_negations", "isn't"),
+    ],
+)
+def test_one_class_of_words_is_hidden(name: str, hidden: str) -> None:
+    text = "The beautiful dog sleeps quietly and isn't near the house"
+    [changed] = transformed(pl.Series([text]), name)
+    assert hidden not in changed
+    assert {"dog", "house", "The", "near"} <= set(changed.split())
+
+
 def test_what_knows_english_only_says_so() -> None:
     with pytest.raises(UsageError, match="only applies to English"):
         transformed(pl.Series(["哈"]), "masked_nouns", language="zh")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ import polars as pl
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools
+from cuecard.text.annotate.word_roles import ADJECTIVE, ADVERB, VERB, word_classes
 from cuecard.text.stopwords import stop_words, word_set
 from cuecard.text.tokenisers import tokenise
 
@@ -31,6 +33,11 @@ _NEVER = word_set("""
     together away back across behind along around beside below above outside inside else instead soon ago anyway even
     online due despite regardless next past least something anything nothing everything someone anyone everyone nobody
 """)
+_NEGATIONS = word_set("no not never nobody nothing none nor neither nowhere cannot without") | {
+    f"{verb}n't"
+    for verb in word_set("is are was were do does did have has had ca wo would could should must need ai")
+}
+_CLASSES = {"masked_verbs": VERB, "masked_adjectives": ADJECTIVE, "masked_adverbs": ADVERB}
 #: Endings that settle it, whatever the place.
 _NOUN_ENDING = r"(?:tion|sion|ment|ness|ship|hood|ism)s?$"
 _OTHER_ENDING = r"(?:ly|ing|ed)$"
@@ -89,7 +96,8 @@ def transformed(texts: pl.Series, name: str, *, language: str = "en", seed: int 
     """Return the texts after a named transformation; equal texts stay equal.
 
     ``shuffled_words`` keeps the words and loses their order; ``masked_nouns`` hides what is talked about;
-    ``masked_function_words`` hides everything but content words. The last two only apply to English.
+    ``masked_function_words`` hides everything but content words; ``masked_verbs``, ``masked_adjectives``,
+    ``masked_adverbs`` and ``masked_negations`` hide one class of words. Masks only apply to English.
     """
     check_transformation(name)
     distinct = texts.fill_null("").unique(maintain_order=True)
@@ -129,6 +137,20 @@ def _masked_function_words(texts: pl.Series, language: str, seed: int) -> pl.Ser
     return _masked(texts, stop_words(language))
 
 
+def _masked_class(code: int, name: str, texts: pl.Series, language: str, seed: int) -> pl.Series:
+    del seed
+    _english_only(name, language)
+    vocabulary = tokenise(texts).vocabulary
+    of_class = frozenset(vocabulary.filter(pl.Series(word_classes(vocabulary) == code)))
+    return _masked(texts, of_class - noun_types(texts))
+
+
+def _masked_negations(texts: pl.Series, language: str, seed: int) -> pl.Series:
+    del seed
+    _english_only("masked_negations", language)
+    return _masked(texts, _NEGATIONS)
+
+
 def _english_only(name: str, language: str) -> None:
     if language != "en":
         raise UsageError(
@@ -147,4 +169,6 @@ TRANSFORMATIONS: dict[str, Callable[[pl.Series, str, int], pl.Series]] = {
     "shuffled_words": _shuffled_words,
     "masked_nouns": _masked_nouns,
     "masked_function_words": _masked_function_words,
+    "masked_negations": _masked_negations,
+    **{name: partial(_masked_class, code, name) for name, code in _CLASSES.items()},
 }

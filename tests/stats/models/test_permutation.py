@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,39 @@ def test_stratified_form_equals_enumeration_inside_strata(seed: int) -> None:
     ours = permutation_test(correct, usual, unusual, strata=strata)
     expected = _enumerated(correct, usual, unusual, lambda c: c[usual].sum(), strata)
     assert ours.p_value == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unequal_guesses_weigh_every_ordering_by_its_probability(seed: int) -> None:
+    correct, usual, unusual = _small(seed)
+    chances = np.random.default_rng(seed).choice([0.2, 0.5, 0.9], len(correct))
+    pool = np.flatnonzero(usual | unusual)
+    reached = total = 0.0
+    for chosen in combinations(pool, int(correct[pool].sum())):
+        right = np.isin(pool, chosen)
+        weight = float(np.prod(np.where(right, chances[pool], 1 - chances[pool])))
+        total += weight
+        reached += weight * (usual[list(chosen)].sum() >= correct[usual].sum())
+    ours = permutation_test(correct, usual, unusual, guessing=chances)
+    assert ours.p_value == pytest.approx(reached / total, rel=1e-10)
+    equal = permutation_test(correct, usual, unusual, guessing=np.full(len(correct), 0.3))
+    assert equal.p_value == pytest.approx(permutation_test(correct, usual, unusual).p_value, rel=1e-10)
+
+
+def test_a_model_that_prefers_one_answer_is_called_biased_at_its_level_only_if_its_guesses_are_known() -> (
+    None
+):
+    rng = np.random.default_rng(8)
+    known, unknown = [], []
+    for _ in range(200):
+        usual = np.arange(200) < 100
+        chances = np.where(usual, rng.choice([0.8, 0.5], 200, p=[0.7, 0.3]), 0.5)
+        correct = rng.random(200) < chances
+        known.append(permutation_test(correct, usual, ~usual, guessing=chances).p_value)
+        unknown.append(permutation_test(correct, usual, ~usual).p_value)
+    assert np.mean(np.array(known) <= 0.05) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(np.array(known) <= 0.5) > 0.35
+    assert np.mean(np.array(unknown) <= 0.05) > 0.5
 
 
 @pytest.mark.parametrize("stratified", [False, True])

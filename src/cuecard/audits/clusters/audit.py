@@ -113,7 +113,8 @@ class Clusters:
         restarts: k-means starts. The score is the mean over all of them; the tightest one is shown.
         permutations: shuffles of the labels that make the null distribution.
         transformations: ways to change the texts before embedding whose scores are compared with the original's:
-            "shuffled_words", "masked_nouns", "masked_function_words".
+            "shuffled_words", or a class of words masked: "masked_nouns", "masked_verbs", "masked_adjectives",
+            "masked_adverbs", "masked_negations", "masked_function_words".
         map: "tsne", "opentsne", "umap", "pca" or "none".
         map_size: sentences on the map; more are sampled.
         sweep: whether to repeat the score for other numbers of clusters and components.

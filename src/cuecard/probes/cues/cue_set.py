@@ -28,6 +28,7 @@ from cuecard.probes.cues.members import (
 )
 from cuecard.probes.examples import UNANSWERED, check_test, column, effect_on_mean, shared_texts
 from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.cues.association import artifact_z
 from cuecard.text import STOP_WORDS, Encoded, stop_words
 from cuecard.wording import TRAINING_SET
 
@@ -188,10 +189,16 @@ class WordTests:
         language = self.encoded.language
         return (f"There is no stop-word list for the language {language!r}, so stop words are not removed.",)
 
-    def highest(self, per_label: int, *, maximum_q: float = 1.0) -> pl.DataFrame:
-        """Return the words of highest z of every label whose q-value is at most `maximum_q`: label, feature, z."""
-        labels = self.encoded.instances.labels
-        tested = self.associations.filter((pl.col("z") > 0) & (pl.col("q_value") <= maximum_q))
+    def highest(self, per_label: int, *, maximum_q: float = 1.0, uniform: bool = False) -> pl.DataFrame:
+        """Return the words of highest z of every label whose q-value is at most `maximum_q`: label, feature, z.
+
+        `uniform`: z is about one label in as many as there are, instead of the label's share of the training set.
+        """
+        labels, associations = self.encoded.instances.labels, self.associations
+        if uniform:
+            z = artifact_z(associations["k"], associations["n"], 1 / len(labels))
+            associations = associations.with_columns(z=pl.Series(z))
+        tested = associations.filter((pl.col("z") > 0) & (pl.col("q_value") <= maximum_q))
         parts = [
             tested.filter(pl.col("label") == label)
             .sort("z", "feature", descending=[True, False])

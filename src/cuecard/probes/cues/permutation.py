@@ -17,7 +17,7 @@ from cuecard.probes.cues.members import Membership, membership
 from cuecard.probes.examples import for_model, nullable, tested_columns, versus, widened_within
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import format_p, newcombe_difference
-from cuecard.stats.arrays import Bools, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.paired import deflated_log10_p, two_sided_design_effects
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
 from cuecard.view import (
@@ -244,6 +244,9 @@ class PermutationTest(Probe):
             where answers are choices; otherwise the examples in which a word has its usual label all have that answer.
         reading: "union" (the paper's closed form over U ∪ N), "twice" (an example in both sets counts twice)
             or "difference" (accuracy on U minus accuracy on N, by shuffling).
+        prior: what z compares the share of a label with: its share in train, or 1 / number of labels ("uniform").
+        guessing: whether a guess is as likely right for every answer ("equal"), or, for the p-value by the paper's
+            formula, as likely as the model gives that answer ("predicted", the paper's footnote 1).
         alpha: level of the test over all words, and of the q-values of words one by one.
         draws: shuffles of the reading "difference".
         seed: seed of the shuffles.
@@ -257,13 +260,15 @@ class PermutationTest(Probe):
     per_label: int = 50
     stratify: Literal["label"] | None = None
     reading: Reading = "union"
+    prior: Literal["train", "uniform"] = "train"
+    guessing: Literal["equal", "predicted"] = "equal"
     alpha: float = 0.05
     draws: int = 10_000
     seed: int = 0
 
     def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
         """Return the test of every model over all words, and one test per word."""
-        words = cues.words.highest(self.per_label)
+        words = cues.words.highest(self.per_label, uniform=self.prior == "uniform")
         sets = membership(
             cues.words.having(words["feature"].to_list()), cues.examples, words["label"].to_list()
         )
@@ -312,7 +317,10 @@ class PermutationTest(Probe):
             for result in (over_all, within)
         )
         result = replace(exact, log10_p=plain, low=float(low), high=float(high))
-        return PermutationOutcome(result, stratified, exact.log10_p)
+        by_formula = (
+            exact if self.guessing == "equal" else test(guessing=_guessing(model, cues.examples.gold))
+        )
+        return PermutationOutcome(result, stratified, by_formula.log10_p)
 
     def _by_word(
         self, model: Predictions, cues: CueSet, words: pl.DataFrame, sets: Membership
@@ -331,6 +339,17 @@ class PermutationTest(Probe):
             "All examples in which a word has its usual label have the same correct answer, so single words are tested "
             "without strata."
         ]
+
+
+def _guessing(model: Predictions, gold: Ints) -> Floats:
+    """Return how likely the model gives the right answer of every example, were its answers drawn by their shares.
+
+    Laplace's rule keeps an answer that it never gives from being impossible.
+    """
+    answers = max(int(gold.max()), int(model.answers.max(initial=0))) + 1
+    given = np.bincount(model.answers[model.answers >= 0], minlength=answers)
+    shares: Floats = (given + 1) / (given.sum() + answers)
+    return shares[gold]
 
 
 def _source_note(cues: CueSet) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import gammaln, logsumexp
 
 from cuecard.stats.arrays import Bools, Floats, Ints, Matrix
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
@@ -77,6 +78,7 @@ def permutation_test(
     strata: npt.ArrayLike | None = None,
     reading: Reading = "union",
     alternative: Alternative = "greater",
+    guessing: npt.ArrayLike | None = None,
     draws: int = 10_000,
     seed: int = 0,
 ) -> PermutationResult:
@@ -90,6 +92,8 @@ def permutation_test(
     on N, which is not a function of the count in U once the sets overlap, by ``draws`` random shuffles.
     ``alternative``: U is right more often (``greater``, one-sided), or the two differ (``two-sided``: twice the
     smaller p-value of both directions, at most 1).
+    ``guessing`` is how likely a model that guesses is right on each instance, above 0 and below 1, where it is not
+    the same for all (the paper's footnote 1): every shuffle counts by its probability. For ``union`` without strata.
 
     >>> usual, unusual = [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]
     >>> follows = permutation_test([1, 1, 1, 1, 0, 0, 0, 1], usual, unusual)
@@ -110,6 +114,11 @@ def permutation_test(
     if not in_usual.any() or not in_unusual.any():
         raise ValueError("the test needs at least one usual and one unusual instance.")
     layer = _layers(strata, len(right))
+    chances = None if guessing is None else np.asarray(guessing, dtype=np.float64)
+    if chances is not None and (chances.shape != right.shape or not ((chances > 0) & (chances < 1)).all()):
+        raise ValueError("guessing must hold one probability above 0 and below 1 per instance.")
+    if chances is not None and (reading != "union" or strata is not None):
+        raise ValueError("guessing is for the reading 'union' without strata.")
     pool = int(np.sum(in_usual | in_unusual))
     if reading == "twice":
         pool = int(in_usual.sum() + in_unusual.sum())
@@ -117,6 +126,9 @@ def permutation_test(
         raise ValueError(f"reading must be 'union', 'twice' or 'difference', not {reading!r}.")
 
     def upper_tail(outcome: Bools) -> float:
+        if chances is not None:
+            likely = chances if outcome is right else 1 - chances
+            return _weighted_form(outcome, in_usual, in_unusual & ~in_usual, likely)
         if reading == "union":
             return _closed_form(outcome, in_usual, in_usual | in_unusual, layer)
         if reading == "difference":
@@ -189,6 +201,30 @@ def _closed_form(right: Bools, drawn: Bools, pool: Bools, layer: Ints) -> float:
         alternative="greater",
     )
     return float(log_p[0])
+
+
+def _weighted_form(right: Bools, drawn: Bools, others: Bools, chances: Floats) -> float:
+    """Log P(correct in U ≥ observed), given how many are correct in the pool and how likely each is by guessing."""
+    inside, outside = (_log_counts(chances[part]) for part in (drawn, others))
+    total, observed = int(np.sum(right & (drawn | others))), int(np.sum(right & drawn))
+    possible = np.arange(max(0, total - len(outside) + 1), min(total, len(inside) - 1) + 1)
+    logs = inside[possible] + outside[total - possible]
+    return float(logsumexp(logs[possible >= observed]) - logsumexp(logs))
+
+
+def _log_counts(chances: Floats) -> Floats:
+    """Return the log of the probability of every number of successes; equal chances are one binomial."""
+    logs = np.zeros(1)
+    for chance, times in zip(*np.unique(chances, return_counts=True), strict=True):
+        k = np.arange(times + 1)
+        ways = gammaln(times + 1) - gammaln(k + 1) - gammaln(times - k + 1)
+        more = ways + k * np.log(chance) + (times - k) * np.log1p(-chance)
+        sums = np.full(len(logs) + times, -np.inf)
+        for successes, log in enumerate(logs):
+            reached = slice(successes, successes + times + 1)
+            sums[reached] = np.logaddexp(sums[reached], log + more)
+        logs = sums
+    return logs
 
 
 def _by_shuffling(right: Bools, usual: Bools, unusual: Bools, layer: Ints, draws: int, seed: int) -> float:
