@@ -83,9 +83,10 @@ def test_choices_need_weights_of_their_own_and_the_reason_is_said() -> None:
     )  # fmt: skip
     data = Instances(table, "choice", ("right", "wrong"))
     answers = [Predictions("m", np.zeros(20, dtype=np.int64))]
-    skipped = probe(data, answers, **ONLY)["debiased_evaluation"]
-    assert skipped.status == "skipped"
-    assert "holds multiple choice; use your own weights with --test-weights COLUMN" in skipped.reason
+    with pytest.raises(
+        UsageError, match="holds multiple choice; use your own weights with --test-weights COLUMN"
+    ):
+        probe(data, answers, **ONLY)
     weighted = probe(data, answers, test_weights="mine", **ONLY)["debiased_evaluation"]
     assert weighted.summary["models"]["m"]["weighted_accuracy"] == 1.0
 
@@ -93,9 +94,8 @@ def test_choices_need_weights_of_their_own_and_the_reason_is_said() -> None:
 def test_without_a_repeated_sentence_there_is_nothing_to_weigh() -> None:
     data = leaky(200, 200)
     unique = data.with_columns(hypothesis=pl.format("only {}", pl.col("example_id")))
-    section = probe(unique, models(unique), **ONLY)["debiased_evaluation"]
-    assert section.status == "skipped"
-    assert "no sentence occurs twice" in section.reason
+    with pytest.raises(UsageError, match="no sentence occurs twice"):
+        probe(unique, models(unique), **ONLY)
 
 
 def test_small_test_splits_and_small_effective_sizes_are_called_rough() -> None:
