@@ -6,6 +6,7 @@ known, judging by hits or resampling shares would.
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 import polars as pl
@@ -146,15 +147,11 @@ def test_the_page_has_every_figure_with_its_runs_and_interval():
     assert "`cues/x`" in text
 
 
-@pytest.mark.parametrize("task", ["pair", "choice", "preference"])
-@pytest.mark.parametrize(
-    "shape", ["20 % of the words replaced", "a third of the words of a template replaced"]
-)
-def test_edits_of_a_source_with_a_random_label_make_no_finding(task, shape):
-    sources = 48 if shape.startswith("a third") else 160
-    assert not any(
-        alarms(task, shape, sources, seed) for seed in (1, 2)
-    )  # all of them where edits are independent
+def test_edits_of_a_source_with_a_random_label_hardly_ever_make_a_finding():
+    # All twelve cards have one where edits are independent; at a level of 5 %, more than two have a chance of 2 %.
+    shapes = {"20 % of the words replaced": 160, "a third of the words of a template replaced": 48}
+    cards = itertools.product(("pair", "choice", "preference"), shapes.items(), (1, 2))
+    assert sum(alarms(task, shape, sources, seed) for task, (shape, sources), seed in cards) <= 2
 
 
 def test_the_pair_graphs_excess_holds_zero_for_random_labels():
