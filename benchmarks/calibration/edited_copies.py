@@ -12,11 +12,13 @@ import cuecard as cc
 from benchmarks.calibration.clean_sets import FREQUENCY, WORDS, CleanSet, Rng, claims, text
 from benchmarks.calibration.rows import Row, how_often
 
+COMMON_BEGINNINGS = "growing prefixes, common beginnings"
 #: How the texts of a source differ, and how many there are of each source.
 SHAPES = {
     **{f"{share} % of the words replaced": 3 for share in (10, 20, 30, 40)},
     "30 % of the words replaced by a synonym": 3,
     "growing prefixes": 6,
+    COMMON_BEGINNINGS: 6,
     "a third of the words of a template replaced": 10,
 }
 #: The share of sets with a high or medium finding where only texts that share 70 % of their words were kept together.
@@ -26,7 +28,13 @@ BEFORE = {"pair": "100 % of 21", "choice": "81 % of 21", "preference": "86 % of 
 def versions(source: str, shape: str, times: int, rng: Rng) -> list[str]:
     """Return texts of one source."""
     words = source.split()
-    if shape == "growing prefixes":
+    if shape == COMMON_BEGINNINGS:  # as sentences of people begin
+        words = [
+            str(rng.choice(("a man", "two women", "a dog"))),
+            str(rng.choice(("in", "with", "is"))),
+            *words,
+        ]
+    if shape.startswith("growing prefixes"):
         return [" ".join(words[:end]) for end in np.linspace(3, len(words), times).astype(int)]
     slots = rng.permutation(len(words)) < max(1, len(words) // 3)
     share = 1.0 if shape.startswith("a third") else float(shape.split(" %")[0]) / 100
@@ -43,7 +51,7 @@ def versions(source: str, shape: str, times: int, rng: Rng) -> list[str]:
 def edited_set(task: str, shape: str, sources: int, seed: int) -> CleanSet:
     """Return a dataset in which a coin decided the label of every source."""
     rng = np.random.default_rng([seed, sources, 77])
-    times, long = SHAPES[shape], shape == "growing prefixes"
+    times, long = SHAPES[shape], shape.startswith("growing prefixes")
     rows: list[dict[str, object]] = []
     for _ in range(sources):
         n = {"choice": 4, "preference": 2}.get(task, 1)

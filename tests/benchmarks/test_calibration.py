@@ -15,7 +15,7 @@ from benchmarks.calibration import model_tests, score, units
 from benchmarks.calibration.audit_sections import mixed, repeats, weighted, weighted_topics
 from benchmarks.calibration.clean_sets import claims, clean_set
 from benchmarks.calibration.clean_shapes import clean_shape
-from benchmarks.calibration.edited_copies import alarms
+from benchmarks.calibration.edited_copies import COMMON_BEGINNINGS, alarms, edited_set
 from benchmarks.calibration.intervals import graph_excess
 from benchmarks.calibration.judged import CASES, judge_coverage
 from benchmarks.calibration.page import page
@@ -152,6 +152,14 @@ def test_edits_of_a_source_with_a_random_label_hardly_ever_make_a_finding():
     shapes = {"20 % of the words replaced": 160, "a third of the words of a template replaced": 48}
     cards = itertools.product(("pair", "choice", "preference"), shapes.items(), (1, 2))
     assert sum(alarms(task, shape, sources, seed) for task, (shape, sources), seed in cards) <= 2
+
+
+def test_growing_prefixes_that_begin_alike_make_no_finding():
+    skip = tuple(name for name in AUDITS.names() if name != "partial_input")
+    found = [
+        claims(edited_set("choice", COMMON_BEGINNINGS, 60, seed), skip=skip) for seed in range(4)
+    ]  # all where folds keep together what shares a choice, and leave no room for versions of a question
+    assert sum(map(bool, found)) <= 1
 
 
 def test_the_pair_graphs_excess_holds_zero_for_random_labels():

@@ -106,3 +106,9 @@ def test_the_excess_of_one_frequent_label_is_students_of_the_paired_difference()
     assert excess_interval(hits, labels) == pytest.approx((low, high))
     copied = excess_interval(np.repeat(hits, 3), np.repeat(labels, 3), units=np.repeat(np.arange(500), 3))
     assert copied == pytest.approx((low, high))
+
+
+def test_a_unit_of_most_examples_is_compared_with_the_others():
+    hits, units = np.repeat([1, 0, 1], [60, 20, 20]), np.concatenate([np.zeros(60, int), np.arange(1, 41)])
+    assert effective_units(hits, units) <= 3  # 10 where the unit is compared with a mean that it is most of
+    assert effective_units(hits, units, np.ones(100)) == pytest.approx(effective_units(hits, units))

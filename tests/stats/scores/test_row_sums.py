@@ -21,7 +21,9 @@ def drawn():
 def test_deviations_of_units(drawn):
     _, codes, strata, _, n = drawn
     squares, alone, size = _by_units(codes == 1, 0.25, strata)
-    assert squares == pytest.approx((np.bincount(strata, (codes == 1) - 0.25) ** 2).sum())
+    shares = np.bincount(strata) / len(strata)
+    beside = np.bincount(strata, (codes == 1) - 0.25) / (1 - shares) * (1 - (shares**2).sum())
+    assert squares == pytest.approx((beside**2).sum())
     assert alone == pytest.approx((((codes == 1) - 0.25) ** 2).sum())
     assert size == pytest.approx(len(codes) ** 2 / (np.bincount(strata, minlength=n) ** 2).sum())
 

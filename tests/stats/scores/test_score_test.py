@@ -128,3 +128,14 @@ def test_probabilities_that_are_no_numbers_and_weights_of_nothing_are_refused() 
         score_test([[np.nan, 0.1], [0.8, 0.2]], [0, 1])
     with pytest.raises(ValueError, match="not all be 0"):
         score_test([[0.9, 0.1], [0.8, 0.2]], [0, 1], weights=[0, 0])
+
+
+@pytest.mark.parametrize("sizes", [[60] + [1] * 40, [90] + [1] * 10, [48, 48] + [1] * 4])
+def test_units_of_most_examples_keep_the_level(sizes):
+    rng, units = np.random.default_rng(1), np.repeat(np.arange(len(sizes)), sizes)
+    probabilities, options = np.tile([0.7, 0.3], len(units)), np.full(len(units), 2)
+    rejected = 0
+    for _ in range(100):
+        gold = rng.integers(0, 2, len(sizes))[units]
+        rejected += choice_score_test(probabilities, gold, options, units=units).log_p <= np.log(0.05)
+    assert rejected <= 5  # half of them where units are compared with a mean that they are most of

@@ -58,7 +58,8 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     Near copies of a text stay together as well, or the nearest of them where all tie most examples into one group, as
     the sentences of a template do; and examples of similar texts, as far as these groups stay small: they may be edits
     of one source, which no threshold of similarity tells from other texts. A column of clusters says what belongs
-    together: its values are never split.
+    together: its values are never split. Questions whose similar answers count once in tests are grouped as they are
+    counted: any choice in common would tie most of them together, and leave no room for the versions of one question.
     """
     space = data.space
     groups = space.array(np.int64, data.n_examples)
@@ -68,6 +69,10 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
         return groups
     if data.cluster is not None:
         return _cluster_groups(data, groups)
+    if data.grouped and similar_rows(encode(data), "hypothesis") is not None:
+        similar = similar_examples(Examples.of_rows(data, None), "choices", groups)
+        if similar is not None and _largest_share(similar) <= LARGEST_GROUP:
+            return similar
     sides: tuple[TextSide, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
     scopes: tuple[UnitScope, ...] = sides
     if data.grouped and grouping == "sentence":

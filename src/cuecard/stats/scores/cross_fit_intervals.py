@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from cuecard.stats.arrays import Array, Codes, chunks, counted, level_of
-from cuecard.stats.scores.row_sums import sum_of_squares, unit_codes
+from cuecard.stats.arrays import Array, Codes, Floats, chunks, counted, level_of
+from cuecard.stats.scores.row_sums import beside_others, sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
 #: Labels whose share is within this many standard errors of the largest may be the most frequent.
@@ -65,11 +65,18 @@ def effective_units(
     if units is None or not len(x):
         return most
     codes = unit_codes(units, len(x))[0]
-    least = effective_sample_size(np.bincount(codes, w))
     mean = float((w * x).sum() / w.sum())
-    squares = float((np.bincount(codes, w * (x - mean)) ** 2).sum())
+    squares, least = _squares_of_units(np.bincount(codes, w * (x - mean)), np.bincount(codes, w))
     alone = float((w**2 * (x - mean) ** 2).sum())
-    return min(max(most * alone / squares, least), most) if squares > 0 else least
+    return _between(least, most * alone / squares, most) if squares > 0 else least
+
+
+def _between(least: float, seen: float, most: float) -> float:
+    """Return how many examples count, of what few units seem to show: as many as leave Student's interval its width."""
+    if least <= 1:
+        return least
+    wider = float(stdtrit(least - 1, 0.975) / ndtri(0.975))
+    return min(max(seen / wider**2, least), most)
 
 
 def _effective_examples(x: Array, units: npt.ArrayLike | None) -> float:
@@ -80,7 +87,7 @@ def _effective_examples(x: Array, units: npt.ArrayLike | None) -> float:
     if 0 < x[0] < 1 and bool((x == x[0]).all()):
         return most
     squares, alone, least = _by_units(x, float(x.mean()), units)
-    return min(max(most * alone / squares, least), most) if squares > 0 else least
+    return _between(least, most * alone / squares, most) if squares > 0 else least
 
 
 def _by_units(x: Array, mean: float, units: npt.ArrayLike) -> tuple[float, float, float]:
@@ -89,10 +96,17 @@ def _by_units(x: Array, mean: float, units: npt.ArrayLike) -> tuple[float, float
     sums = np.zeros(n)
     for rows in chunks(len(x)):
         np.add.at(sums, codes[rows], x[rows] - mean)
-    squares = sum_of_squares(sums)
+    squares, size = _squares_of_units(sums, counted(codes, n))
     del sums
-    size = len(x) ** 2 / sum_of_squares(counted(codes, n))
     return squares, sum_of_squares(x, mean), size
+
+
+def _squares_of_units(sums: Floats, sizes: Array) -> tuple[float, float]:
+    """Return squared deviations of units, and how many of one size these are; unequal ones are told from the others."""
+    total = float(sizes.sum())
+    size = total**2 / sum_of_squares(sizes)
+    squares = sum(sum_of_squares(beside_others(sums[some], sizes[some], total)) for some in chunks(len(sums)))
+    return (1 - 1 / size) ** 2 * squares, size
 
 
 def mean_interval(
@@ -120,11 +134,12 @@ def mean_interval(
     if not len(x) or not w.sum() > 0:
         return float("nan"), float("-inf"), float("inf")
     mean = float((w * x).sum() / w.sum())
-    parts, mass = w * (x - mean) / w.sum(), w
-    if units is not None:
-        codes = unit_codes(units, len(x))[0]
-        parts, mass = (np.asarray(np.bincount(codes, v), np.float64) for v in (parts, w))
-    return _student(mean, float((parts**2).sum()), effective_sample_size(mass), inflation)
+    parts = w * (x - mean) / w.sum()
+    if units is None:
+        return _student(mean, float((parts**2).sum()), effective_sample_size(w), inflation)
+    codes = unit_codes(units, len(x))[0]
+    sums, mass = (np.asarray(np.bincount(codes, v), np.float64) for v in (parts, w))
+    return _student(mean, *_squares_of_units(sums, mass), inflation)
 
 
 def excess_interval(

@@ -36,6 +36,20 @@ def number_of_units(values: Codes) -> int:
     return int(np.count_nonzero(counted(codes, n)))
 
 
+def beside_others(sums: Floats, sizes: Array, total: float) -> Floats:
+    """Return sums of deviations from the mean of all, of units that are compared with the mean of the other units.
+
+    A unit that holds most of the examples is the mean itself, and deviates little from it whatever its examples share;
+    leaving it out of the mean divides its deviation by the share of the others (the jackknife). A unit of everything
+    has nothing beside it.
+
+    >>> beside_others(np.array([1.0, -1.0]), np.array([3, 1]), total=4)
+    array([ 4.        , -1.33333333])
+    """
+    left = 1 - sizes / total
+    return np.divide(sums, left, out=np.zeros(len(sums)), where=left > 0)
+
+
 def weights_of(weights: npt.ArrayLike | None) -> Floats:
     """Return the weights of examples, or one number where all count the same."""
     return np.ones(1) if weights is None else np.asarray(weights, np.float64)

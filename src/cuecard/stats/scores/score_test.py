@@ -17,9 +17,11 @@ from scipy.special import log_ndtr, stdtr
 from cuecard.stats.arrays import Codes, Floats, Ints, counted
 from cuecard.stats.scores.row_sums import (
     Examples,
+    beside_others,
     label_sums,
     score_moments,
     score_sums,
+    sum_of_squares,
     unit_codes,
     weights_of,
 )
@@ -286,7 +288,9 @@ class Null:
             return None
         several = np.flatnonzero(size > 1)
         gain, size = (score - self.expected) / self.n, size[several]
-        sums = own[several] - gain * size
+        # The mean of few units is their own; the null is told from what they share by its own expectation alone.
+        few = self.n**2 < FEW * (sum_of_squares(size) + self.n - int(size.sum()))
+        sums = own[several] if few else beside_others(own[several] - gain * size, size, self.n)
         alone, more = spread[several], size - 1
         room = float((alone * more).sum())
         correlation = (
