@@ -21,6 +21,7 @@ class Script:
     first_tokens: Callable[[str], list[tuple[str, float]]] | None = None
     odd_logprobs: object = None
     finish_reason: str = "stop"
+    usage: dict[str, int] | None = None
     asked: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -77,7 +78,7 @@ def serving(script: Script) -> Iterator[Script]:
                 choice["logprobs"] = script.odd_logprobs
             with script.lock:
                 script.answered[prompt] += 1
-            self.reply(200, {"choices": [choice]})
+            self.reply(200, {"choices": [choice]} | ({"usage": script.usage} if script.usage else {}))
 
         def reply(self, status: int, content: object) -> None:
             data = content if isinstance(content, bytes) else json.dumps(content).encode()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cuecard.errors import InputError, UsageError
-from cuecard.models.endpoint import AnswerCache, Endpoint, EndpointError, Question, Reply, check_endpoint
+from cuecard.models.answers import AnswerCache, Question, Reply
+from cuecard.models.endpoint import Endpoint, EndpointError, check_endpoint
 from pace import PATIENCE
 from scripted_server import Script, serving
 

@@ -9,7 +9,8 @@ import pytest
 
 import cuecard as cc
 from cuecard.data.demo import demo_nli
-from cuecard.models.endpoint import AnswerCache, Endpoint, Question
+from cuecard.models.answers import AnswerCache, Question
+from cuecard.models.endpoint import Endpoint
 from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_answers, read_predictions
 from cuecard.probes.cues.members import sample_test
 

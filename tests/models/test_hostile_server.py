@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from cuecard.models.endpoint import MAXIMUM_BODY, AnswerCache, Endpoint, EndpointError, Question
+from cuecard.models.answers import AnswerCache, Question
+from cuecard.models.endpoint import MAXIMUM_BODY, Endpoint, EndpointError
 from pace import PATIENCE
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")

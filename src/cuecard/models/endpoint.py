@@ -11,22 +11,16 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from cuecard.cache import content_key
-from cuecard.data.reading.formats import check_regular
-from cuecard.errors import CueCardError, InputError, MissingExtraError, UsageError, printable
+from cuecard.errors import CueCardError, MissingExtraError, UsageError, printable
+from cuecard.models.answers import AnswerCache, Question, Reply
+from cuecard.models.pricing import Budget, Estimate, LimitReachedError, Price, estimate
 
-__all__ = [
-    "Endpoint",
-    "EndpointError",
-    "Question",
-    "Reply",
-    "check_endpoint",
-]
+__all__ = ["Endpoint", "EndpointError", "check_endpoint"]
 
 
 #: Statuses after which asking again makes sense.
@@ -59,85 +53,6 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Question:
-    """One chat request: a prompt, how much may be answered, and the schema of the answer if it must have one."""
-
-    prompt: str
-    max_tokens: int = 16
-    logprobs: bool = False
-    schema: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An answer of a model: its text, log-probabilities of the most likely first tokens, whether it was cut."""
-
-    text: str
-    first_tokens: tuple[tuple[str, float], ...] = ()
-    cut: bool = False
-
-
-class AnswerCache:
-    """A file of answers, one JSON line each, written as they arrive; in memory only without a path.
-
-    A line cut short by an interrupted run, or of another form, is left out, and the question asked again.
-    """
-
-    def __init__(self, path: str | Path | None = None) -> None:
-        self.path = Path(path) if path is not None else None
-        self._answers: dict[str, Reply] = {}
-        self._cut = False
-        if self.path is None:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.path.exists():
-                check_regular(self.path, rows=False)
-                self._read(self.path)
-        except OSError as error:
-            raise InputError(
-                f"{self.path} cannot be written ({error.strerror}): choose another --keep-answers."
-            ) from None
-
-    def _read(self, path: Path) -> None:
-        data = path.read_bytes()
-        for line in data.splitlines():
-            try:
-                entry = json.loads(line)
-                self._answers[entry["key"]] = _reply(entry["answer"])
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
-        if data and not data.endswith(b"\n"):
-            with path.open("ab") as file:  # what follows must not be glued to the cut line
-                file.write(b"\n")
-
-    def __len__(self) -> int:
-        return len(self._answers)
-
-    def get(self, key: str) -> Reply | None:
-        """Return the answer kept under a key, or None."""
-        return self._answers.get(key)
-
-    def put(self, key: str, answer: Reply) -> None:
-        """Keep an answer, on disk before in memory: what cannot be written does not count as answered."""
-        if self.path is not None:
-            self._append(self.path, json.dumps({"key": key, "answer": asdict(answer)}, ensure_ascii=True))
-        self._answers[key] = answer
-
-    def _append(self, path: Path, line: str) -> None:
-        start = "\n" if self._cut else ""  # a line that was cut short must not swallow the next one
-        try:
-            with path.open("a", encoding="ascii", newline="\n") as file:
-                file.write(f"{start}{line}\n")
-        except OSError as error:
-            self._cut = True
-            raise InputError(
-                f"{path} cannot be written ({error.strerror}); earlier answers are still in it."
-            ) from None
-        self._cut = False
-
-
-@dataclass(frozen=True)
 class Endpoint:
     """Where and how to ask.
 
@@ -149,6 +64,9 @@ class Endpoint:
         attempts: how often one question is sent before giving up.
         timeout: seconds within which a whole answer must have arrived.
         max_requests: requests to send in all, repeated ones included; no limit by default.
+        max_cost: US dollars that requests may cost in all; needs a price.
+        price: what the model costs.
+        rate: requests a minute; no limit by default.
         pause: seconds before the second attempt, doubled for each further one.
         seed: seed that the endpoint is given, and of the jitter between attempts.
     """
@@ -160,12 +78,20 @@ class Endpoint:
     attempts: int = 6
     timeout: float = 60.0
     max_requests: int | None = None
+    max_cost: float | None = None
+    price: Price | None = None
+    rate: float | None = None
     pause: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse an address with a secret in it: addresses are printed on cards and in errors."""
+        """Refuse an address with a secret in it, which would be printed, and a limit that cannot be kept."""
         check_endpoint(self.url)
+        if self.max_cost is not None and self.price is None:
+            raise UsageError(
+                f"--max-cost needs the price of {self.model}, which the table of prices lacks: add it with --prices "
+                "FILE, limit the number of requests with --max-requests, or leave the limit out."
+            )
 
     def ask(self, questions: Sequence[Question], cache: AnswerCache | None = None) -> list[Reply]:
         """Return the replies to all questions, asking only what the cache does not hold, equal ones once.
@@ -174,12 +100,23 @@ class Endpoint:
         so the next call resumes there.
         """
         cache = cache if cache is not None else AnswerCache()
-        keys = [content_key({"url": self.url, **self.body(question)}) for question in questions]
-        missing = {key: q for key, q in zip(keys, questions, strict=True) if cache.get(key) is None}
-        if missing:
+        if missing := self._missing(questions, cache):
             _Run(self, cache).ask(missing)
-        replies = (cache.get(key) for key in keys)
+        replies = (cache.get(self._key(question)) for question in questions)
         return [reply for reply in replies if reply is not None]
+
+    def estimate(self, questions: Sequence[Question], cache: AnswerCache) -> Estimate:
+        """Return what `ask` would send and what that costs; nothing is sent."""
+        missing = self._missing(questions, cache)
+        distinct = len({self._key(question) for question in questions})
+        return estimate(list(missing.values()), distinct - len(missing), self.price)
+
+    def _missing(self, questions: Sequence[Question], cache: AnswerCache) -> dict[str, Question]:
+        """Return the questions that the cache does not hold by their keys, equal ones once."""
+        return {key: q for q in questions if cache.get(key := self._key(q)) is None}
+
+    def _key(self, question: Question) -> str:
+        return content_key({"url": self.url, **self.body(question)})
 
     def body(self, question: Question) -> dict[str, object]:
         """Return the request of a question."""
@@ -206,7 +143,8 @@ class _Run:
     def __init__(self, endpoint: Endpoint, cache: AnswerCache) -> None:
         self.endpoint, self.cache = endpoint, cache
         self.httpx = httpx_package()
-        self.sent, self.reason = 0, ""
+        self.reason = ""
+        self.budget = Budget(endpoint.max_requests, endpoint.max_cost, endpoint.price, endpoint.rate)
         self.stop = asyncio.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
         key = os.environ.get(endpoint.key_variable, "")
@@ -235,7 +173,7 @@ class _Run:
                 elif not self.loop.is_closed():
                     self.loop.call_soon_threadsafe(self.stop.set)
                 raise
-        if isinstance(error, EndpointError):
+        if isinstance(error, EndpointError | LimitReachedError):
             answered = sum(self.cache.get(key) is not None for key in questions)
             raise EndpointError(
                 f"{error} {answered:,} of {len(questions):,} requests are answered and saved; "
@@ -265,7 +203,7 @@ class _Run:
             )
         errors = [error for error in ended if error is not None]
         # What went wrong says more than that the budget ended.
-        return min(errors, key=lambda error: isinstance(error, _LimitReachedError), default=None)
+        return min(errors, key=lambda error: isinstance(error, LimitReachedError), default=None)
 
     async def _work(self, client: Any, waiting: Iterator[tuple[str, Question]]) -> None:
         """Ask one question after the other; if one cannot be answered, no other is begun."""
@@ -285,13 +223,18 @@ class _Run:
         for attempt in range(self.endpoint.attempts):
             if self.stop.is_set():
                 return
-            self._count_request()
+            most = await self._reserved(question)
             pause = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), MAXIMUM_WAIT)
+            usage: tuple[int, int] | None = (0, 0)
             try:
+                if self.stop.is_set():
+                    return
+                usage = None
                 response = await self._post(client, content)
             except Unanswered as fault:
                 self.reason = str(fault)
             else:
+                usage = _usage(response)
                 answer = _answer(response, self.secret) if response.status == 200 else None
                 if answer is not None:
                     self.cache.put(key, answer)
@@ -302,6 +245,8 @@ class _Run:
                 elif response.status not in RETRYABLE:
                     raise EndpointError(self._refusal(response))
                 pause = max(pause, _requested_wait(response.retry_after))
+            finally:
+                await self.budget.settle(most, usage)
             if attempt + 1 < self.endpoint.attempts:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.stop.wait(), pause)
@@ -326,14 +271,13 @@ class _Run:
         except self.httpx.HTTPError as error:
             raise Unanswered(f"the connection failed ({type(error).__name__})") from None
 
-    def _count_request(self) -> None:
-        """Count a request, or raise if the limit is reached."""
-        if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
+    async def _reserved(self, question: Question) -> float:
+        """Wait for the turn of a request and return what it can cost; the reason why none may be sent is complete."""
+        try:
+            return await self.budget.reserve(question, self.stop)
+        except LimitReachedError as reached:
             last = f"; the last request that failed: {self.reason}" if self.reason else ""
-            raise _LimitReachedError(
-                f"The limit of {self.endpoint.max_requests:,} requests is reached{last}."
-            )
-        self.sent += 1
+            raise LimitReachedError(f"{reached}{last}.") from None
 
     def _quoted(self, response: Response) -> str:
         """Return the beginning of what the server says, without the key."""
@@ -365,10 +309,6 @@ async def _body(response: Any) -> str:
         if len(body) > MAXIMUM_BODY:
             raise Unanswered(f"the response is larger than {MAXIMUM_BODY // 2**20} MB")
     return body.decode("utf-8", errors="replace")
-
-
-class _LimitReachedError(EndpointError):
-    """No further request may be sent."""
 
 
 class Secret:
@@ -406,6 +346,18 @@ def _answer(response: Response, secret: Secret) -> Reply | None:
     return Reply(secret.masked_in_answer(text), first, cut)
 
 
+def _usage(response: Response) -> tuple[int, int] | None:
+    """Return how many input and output tokens the server counted; a refused request used none."""
+    if response.status != 200:
+        return 0, 0
+    try:
+        usage = json.loads(response.text)["usage"]
+        counts = usage["prompt_tokens"], usage["completion_tokens"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return counts if all(isinstance(count, int) and count >= 0 for count in counts) else None
+
+
 def _first_tokens(choice: dict[str, Any]) -> list[tuple[str, float]]:
     """Return the first token's alternatives; none if they come in a form we do not know, as the text is enough."""
     try:
@@ -415,16 +367,6 @@ def _first_tokens(choice: dict[str, Any]) -> list[tuple[str, float]]:
     except (AttributeError, ValueError, KeyError, IndexError, TypeError):
         return []
     return [(token, logprob) for token, logprob in pairs if math.isfinite(logprob)]
-
-
-def _reply(answer: Any) -> Reply:
-    """Return an answer as the file holds it, or raise if it has another form."""
-    text, first = answer["text"], tuple((token, value) for token, value in answer["first_tokens"])
-    if not isinstance(text, str):
-        raise TypeError("the text of an answer is a string")
-    if not all(isinstance(token, str) and isinstance(value, int | float) for token, value in first):
-        raise TypeError("first tokens are strings with numbers")
-    return Reply(text, first, answer.get("cut", False))  # answers of earlier runs may not say
 
 
 def _unprepared(error: Exception) -> str:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
         read_many_predictions,
         read_predictions,
     )
-    from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers
+    from cuecard.probes.prompts.asking import find_prompt, prompted_answers
+    from cuecard.probes.prompts.study import PromptStudy
     from cuecard.probes.trained import (
         LINEAR_MODELS,
         asked_recipes,

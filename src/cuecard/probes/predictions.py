@@ -42,7 +42,9 @@ class Predictions:
     `answers` holds the code of a label, or the position of the choice picked; -1 where no answer could be
     read. `probabilities` has a column per possible answer, if the model gave them. `prompt` names the prompt that a
     language model was asked with; `read_as` tells which column of a table was taken for what; `partial_input` is
-    what a model was restricted to ("hypothesis", "premise"), "" where it read everything or nobody says.
+    what a model was restricted to ("hypothesis", "choices"), "" where it read everything or nobody says. `order` is the
+    number of the order in which options were shown, and `shown` has for every example the position of what stood in
+    each place (-1: nothing). `asked` is false of examples that the model was not asked.
     """
 
     model: str
@@ -53,6 +55,9 @@ class Predictions:
     prompt: str = ""
     read_as: str = ""
     partial_input: str = ""
+    order: int = 0
+    shown: Ints | None = None
+    asked: Bools | None = None
 
     @property
     def unanswered(self) -> int:
@@ -61,8 +66,13 @@ class Predictions:
 
     def only(self, kept: Ints) -> Predictions:
         """Return the predictions for some of the test examples."""
-        probabilities = None if self.probabilities is None else self.probabilities[kept]
-        return replace(self, answers=self.answers[kept], probabilities=probabilities)
+        return replace(
+            self,
+            answers=self.answers[kept],
+            probabilities=None if self.probabilities is None else self.probabilities[kept],
+            shown=None if self.shown is None else self.shown[kept],
+            asked=None if self.asked is None else self.asked[kept],
+        )
 
     def correct(self, examples: Examples) -> Bools:
         """Return which examples were answered rightly; no answer is not a right one."""
@@ -127,9 +137,19 @@ def _aligned(
     raw: RawPredictions, data: Instances, examples: Examples, labels: Mapping[str, str | None] | None
 ) -> Predictions:
     """Return raw answers as predictions for the test examples."""
-    answers, probabilities, notes = align(raw, data, examples, labels or {})
+    answers, probabilities, notes, rows = align(raw, data, examples, labels or {})
     return Predictions(
-        raw.model, answers, probabilities, raw.source, notes, prompt=raw.prompt, read_as=raw.read_as
+        raw.model,
+        answers,
+        probabilities,
+        raw.source,
+        notes,
+        prompt=raw.prompt,
+        read_as=raw.read_as,
+        partial_input=raw.partial_input,
+        order=raw.order,
+        shown=None if raw.shown is None else raw.shown[rows],
+        asked=None if raw.unasked is None else ~raw.unasked[rows],
     )
 
 

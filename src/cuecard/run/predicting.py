@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,9 @@ from cuecard.data import Instances, Source
 from cuecard.data.output import check_not_read, check_writable, write_rows
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
-from cuecard.models.endpoint import AnswerCache, Endpoint, check_endpoint
+from cuecard.models.answers import AnswerCache
+from cuecard.models.endpoint import Endpoint, check_endpoint
+from cuecard.models.pricing import Estimate, price_of
 from cuecard.probes import (
     Predictions,
     PredictionSource,
@@ -27,7 +29,9 @@ from cuecard.probes import (
 )
 from cuecard.probes.cues.members import sample_test
 from cuecard.probes.predictions import as_split
-from cuecard.probes.prompts.study import BUILT_IN
+from cuecard.probes.prompts.asking import BUILT_IN, requests
+from cuecard.probes.prompts.inputs import FULL, check_inputs
+from cuecard.probes.prompts.orders import check_permute
 from cuecard.remedies.correction import Corrected, Correction
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import Data, ProgressOption, ensure_loaded, shown_progress
@@ -41,6 +45,8 @@ def ask(
     *,
     test: Source | None = None,
     prompts: Sequence[str] | None = None,
+    inputs: Sequence[str] = (FULL,),
+    permute: str | None = None,
     stress: str | None = None,
     sample: int | None = None,
     structured: bool = False,
@@ -49,19 +55,26 @@ def ask(
     key_variable: str = "OPENAI_API_KEY",
     concurrency: int = 8,
     max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path | None = None,
+    rate: float | None = None,
     timeout: float = 60.0,
     seed: int = 0,
     progress: ProgressOption = None,
+    before: Callable[[Estimate], None] | None = None,
 ) -> pl.DataFrame:
-    """Return a language model's answers to the test examples, one row per prompt and example, for `probe`.
+    """Return a language model's answers to the test examples for `probe`: a row per prompt, input, order and example.
 
     Args:
         data: what `cuecard.load` returned, with a test split; or what it takes, such as ``"train.csv"``; or a function
-            that returns the dataset, called once the options are checked.
+            that returns the dataset, called once the options are checked. Without a test split, all is asked.
         endpoint: an OpenAI-compatible address, such as "http://127.0.0.1:8080/v1".
         model: the model's name there.
         test: the test split, where `data` is a file or a table.
         prompts: names of built-in prompts or template files; all four built-in ones by default.
+        inputs: what the model is shown: "full", "choices", "question", "hypothesis", "premise", "no-context", "blank",
+            "swapped" (the question of a similar example) or "open" (without options), those that the task has.
+        permute: also ask with the options in other orders: "all", "cyclic" or a number.
         stress: ask about the test examples with this cue and equally many without it.
         sample: number of random test examples to ask about; with `stress`, half of them have the cue.
         structured: ask the endpoint to allow no other answer than the possible ones, as JSON with a schema.
@@ -71,30 +84,54 @@ def ask(
         key_variable: environment variable that holds the key.
         concurrency: requests under way at a time.
         max_requests: send at most this many requests; the next call resumes.
+        max_cost: spend at most this many US dollars; the next call resumes.
+        prices: TOML file of prices by model, in place of those that come with the package.
+        rate: requests a minute.
         timeout: seconds within which a whole answer must have arrived.
         seed: of the sample, and for the model.
         progress: True for a line about every step that takes long, or a function from its title to a context
             manager that it runs in.
+        before: called with what asking takes (requests, tokens, cost) before anything is sent; raise to stop there.
     """
     progress = shown_progress(progress)
     check_seed(seed)
     check_endpoint(endpoint)
+    if permute is not None:
+        check_permute(permute)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
-    data = ensure_loaded(data, test)
-    check_labels(data)
-    data = _chosen(data, stress, sample, audit, seed)
     server = Endpoint(
         endpoint,
         model,
         key_variable=key_variable,
         concurrency=concurrency,
         max_requests=max_requests,
+        max_cost=max_cost,
+        price=price_of(model, Path(prices) if prices else None),
+        rate=rate,
         timeout=timeout,
         seed=seed,
     )
+    cache = AnswerCache(Path(keep_answers) if keep_answers else default_answers())
+    data = ensure_loaded(data, test)
+    check_labels(data)
+    if data.test is None:
+        data = as_split(data, "test")
+    data = _chosen(data, stress, sample, audit, seed)
+    chosen = check_inputs(inputs, data.task)
+    if before is not None:
+        asked = requests(data, templates, inputs=chosen, permute=permute, structured=structured, seed=seed)
+        before(server.estimate([one.question for one in asked if one.question is not None], cache))
     with progress(f"Asking {model}") if progress else nullcontext():
-        cache = AnswerCache(Path(keep_answers) if keep_answers else default_answers())
-        return prompted_answers(data, server, templates, structured=structured, cache=cache)
+        return prompted_answers(
+            data,
+            server,
+            templates,
+            inputs=chosen,
+            permute=permute,
+            structured=structured,
+            cache=cache,
+            seed=seed,
+        )
 
 
 def ask_file(data: Data, out: Path, endpoint: str, model: str, **options: Any) -> pl.DataFrame:

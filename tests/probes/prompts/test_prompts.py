@@ -9,7 +9,8 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
 from cuecard.errors import InputError, UsageError
-from cuecard.models.endpoint import AnswerCache, Endpoint
+from cuecard.models.answers import AnswerCache
+from cuecard.models.endpoint import Endpoint
 from cuecard.probes import (
     UNANSWERED,
     check_test,
@@ -19,7 +20,7 @@ from cuecard.probes import (
     read_predictions,
 )
 from cuecard.probes.cues.members import cue_stress_set, sample_test
-from cuecard.probes.prompts.study import BUILT_IN
+from cuecard.probes.prompts.asking import BUILT_IN
 from cuecard.report.sections import section_view
 from pace import PATIENCE
 from scripted_server import Script, serving

@@ -9,7 +9,16 @@ import typer
 
 from cuecard.cli.help import REQUESTS
 from cuecard.cli.options.data import Dataset, Texts
-from cuecard.cli.options.shared import Output, SeedOption, grouped, option, path, required_out, typed_command
+from cuecard.cli.options.shared import (
+    Output,
+    SeedOption,
+    comma_list,
+    grouped,
+    option,
+    path,
+    required_out,
+    typed_command,
+)
 
 ASK_EXAMPLES = """
 Examples:
@@ -17,6 +26,8 @@ Examples:
 `cuecard ask train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --model smollm2 --out asked.jsonl`
 
 `cuecard ask train.parquet --test test.parquet --endpoint URL --model NAME --stress no --prompt short --out asked.jsonl`
+
+`cuecard ask qa.jsonl --input full,choices --permute cyclic --endpoint URL --model NAME --dry-run --out asked.jsonl`
 
 `cuecard probe train.parquet --test test.parquet --predictions asked.jsonl --cues no --out probe`
 """
@@ -48,6 +59,19 @@ def ask(
             "own. Repeatable.",
         ),
     ] = None,
+    inputs: Annotated[
+        str | None,
+        option(
+            "--input",
+            "A,B",
+            "What the model is shown: full, choices, question, hypothesis, premise, no-context, blank, swapped (with "
+            "the question of a similar example), open (without options). Default: full.",
+        ),
+    ] = None,
+    permute: Annotated[
+        str | None,
+        option("--permute", "all|N|cyclic", "Also ask with the options in other orders."),
+    ] = None,
     stress: Annotated[
         str | None,
         option("--stress", "CUE", "Ask about the test examples with a cue and equally many without it."),
@@ -71,6 +95,32 @@ def ask(
             "--max-requests", "N", "Send at most N requests; the next run resumes.", panel=REQUESTS, min=1
         ),
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        option("--max-cost", "USD", "Spend at most this much; the next run resumes.", panel=REQUESTS, min=0),
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        option(
+            "--prices",
+            "FILE",
+            "Prices in TOML: [MODEL] with input and output (US dollars per million tokens) and date.",
+            panel=REQUESTS,
+            parser=path,
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        option("--rate", "N", "Send at most N requests per minute.", panel=REQUESTS, min=0.1),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        option(
+            "--dry-run",
+            "Print the number of requests, their tokens and their cost, and send nothing.",
+            panel=REQUESTS,
+        ),
+    ] = False,
     concurrency: Annotated[
         int, option("--concurrency", "N", "Number of concurrent requests.", panel=REQUESTS, min=1)
     ] = 8,
@@ -101,17 +151,31 @@ def ask(
     """Ask a language model about the test examples with one or more prompts and write its answers to a file."""
     from json import dumps
 
+    import polars as pl
+
     from cuecard.audits import Cues
     from cuecard.data.output import check_writable
+    from cuecard.models.pricing import Estimate
+    from cuecard.probes.formats.table import NOT_ASKED, READ_FROM
     from cuecard.run import ask_file
 
-    check_writable(out, [*dataset.inputs, *(prompt or ()), keep_answers])
+    check_writable(out, [*dataset.inputs, *(prompt or ()), keep_answers, prices])
+
+    def estimated(estimate: Estimate) -> None:
+        if output.json:
+            typer.echo(dumps(estimate.as_json()))
+        else:
+            typer.echo("\n".join(estimate.lines(model)))
+        raise typer.Exit
+
     answers = ask_file(
         lambda: dataset.load(seed, output.progress),
         out,
         endpoint,
         model,
         prompts=prompt,
+        **({"inputs": comma_list(inputs)} if inputs else {}),
+        permute=permute,
         stress=stress,
         sample=sample,
         structured=structured,
@@ -120,18 +184,23 @@ def ask(
         key_variable=key_variable,
         concurrency=concurrency,
         max_requests=max_requests,
+        max_cost=max_cost,
+        prices=prices,
+        rate=rate,
         timeout=timeout,
         seed=seed,
         progress=output.progress,
+        before=estimated if dry_run else None,
     )
-    unread = answers["prediction"].null_count()
+    asked = answers.filter(pl.col(READ_FROM).ne_missing(NOT_ASKED))
+    unread = asked["prediction"].null_count()
     if output.json:
-        typer.echo(dumps({"file": str(out), "answers": answers.height, "unread": unread}))
+        typer.echo(dumps({"file": str(out), "answers": asked.height, "unread": unread}))
     elif not output.quiet:
         from cuecard.cli.show import display
         from cuecard.run.next_commands import on_same_data
 
         cues = ["--cues", stress] if stress else []
         following = on_same_data(typed_command(), "probe", "--predictions", out, *cues)
-        typer.echo(f"{answers.height:,} answers, {unread:,} of them unreadable: {display(str(out))}")
+        typer.echo(f"{asked.height:,} answers, {unread:,} of them unreadable: {display(str(out))}")
         typer.echo(f"Next: {display(following)}")

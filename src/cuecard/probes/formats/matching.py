@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -160,6 +160,14 @@ class RawPredictions:
     """Which column was taken for what, for the user to see."""
     prompt: str = ""
     """Name of the prompt that a language model was asked with; such answers may be about a part of the test split."""
+    partial_input: str = ""
+    """What the model was shown of the input, where that is not all of it."""
+    order: int = 0
+    """Number of the order in which options were shown; 0 is the published one."""
+    shown: Ints | None = None
+    """Row by row, the position in the data of what stood in each place; below 0 where nothing did."""
+    unasked: Bools | None = None
+    """Rows of examples that were not asked."""
 
     def about(self, ids: pl.Series) -> RawPredictions:
         """Return the answers to some of the examples; rows must have ids."""
@@ -170,7 +178,9 @@ class RawPredictions:
             ids=self.ids.filter(kept),
             answers=None if self.answers is None else self.answers.filter(kept),
             gold=None if self.gold is None else self.gold.filter(kept),
-            probabilities=None if self.probabilities is None else self.probabilities[kept.to_numpy()],
+            probabilities=_rows_of(self.probabilities, kept),
+            shown=_rows_of(self.shown, kept),
+            unasked=_rows_of(self.unasked, kept),
         )
 
     @property
@@ -182,10 +192,17 @@ class RawPredictions:
         return len(self.probabilities)
 
 
+A = TypeVar("A", Floats, Ints, Bools)
+
+
+def _rows_of(values: A | None, kept: pl.Series) -> A | None:
+    return None if values is None else values[kept.to_numpy()]
+
+
 def align(
     raw: RawPredictions, data: Instances, examples: Examples, labels: Mapping[str, str | None]
-) -> tuple[Ints, Floats | None, tuple[str, ...]]:
-    """Return the answers to the test examples, their probabilities and notes, or say what does not fit."""
+) -> tuple[Ints, Floats | None, tuple[str, ...], Ints]:
+    """Return answers to the test examples, their probabilities, notes and rows, or say what does not fit."""
     order = _order(raw, data, examples)
     notes = [*raw.notes, *_left_over(raw, examples)]
     probabilities = None
@@ -207,12 +224,13 @@ def align(
     if gold is not None:
         right = decode(gold, gold, examples, labels, where=raw.source, called="right answer")
         _check_gold(raw, right, examples)
-    unread = int((answers == UNANSWERED).sum())
+    asked = np.ones(len(answers), dtype=np.bool_) if raw.unasked is None else ~raw.unasked[order]
+    unread = int((answers[asked] == UNANSWERED).sum())
     if unread:
         notes.append(
             f"{plural(unread, 'answer')} of {len(answers):,} could not be parsed and count as wrong."
         )
-    return answers, None if raw.probability_kind == "score" else probabilities, tuple(notes)
+    return answers, None if raw.probability_kind == "score" else probabilities, tuple(notes), order
 
 
 def _order(raw: RawPredictions, data: Instances, examples: Examples) -> Ints:

@@ -29,6 +29,10 @@ RECOGNISED = {
 }
 #: Column that tells what an answer to a prompt was read from: "probability" or "text".
 READ_FROM = "read_from"
+#: In it, a row for an example that was not asked: it has fewer orders than others, or no question that stands alone.
+NOT_ASKED = "not asked"
+#: Columns that `cuecard ask` writes: what was shown of the input, the number of the order, and what stood where.
+INPUT, ORDER, SHOWN = "input", "order", "shown"
 PROBABILITIES = ("p_", "prob_", "probability_")
 SCORE = "score_"
 
@@ -47,6 +51,7 @@ def table_predictions(
         raise InputError(f"{source} has no rows; give a prediction for every test example.")
     roles = _columns(frame, source, data, columns)
     called = [roles[role] for role in ("model", "prompt") if role in roles]
+    asked = [INPUT, ORDER] if "prompt" in roles and {INPUT, ORDER, SHOWN} <= set(frame.columns) else []
     own_name = Path(source).stem if "." in source else "model"
     if not called:
         return [_of_model(frame, own_name, source, roles, data)]
@@ -54,11 +59,37 @@ def table_predictions(
         if role in roles and (silent := frame[roles[role]].null_count()):
             raise InputError(f"{source}: {silent:,} rows do not say which {role} they are about.")
     parts = []
-    for names, part in frame.group_by(called, maintain_order=True):
+    for values, part in frame.group_by([*called, *asked], maintain_order=True):
+        names = values[: len(called)]
         texts = [own_name, *map(str, names)] if "model" not in roles else list(map(str, names))
         raw = _of_model(part, " · ".join(texts), source, roles, data)
-        parts.append(_prompted(raw, texts[-1], part) if "prompt" in roles else raw)
+        raw = _prompted(raw, texts[-1], part) if "prompt" in roles else raw
+        parts.append(_as_asked(raw, part, source) if asked else raw)
     return parts
+
+
+def _as_asked(raw: RawPredictions, rows: pl.DataFrame, source: str) -> RawPredictions:
+    """Return answers with what of the input was shown, and in which order."""
+    first = rows.row(0, named=True)
+    shown = pl.Series(rows[SHOWN]).cast(pl.String).str.split(" ").to_list()
+    matrix = np.full((rows.height, max((len(places) for places in shown if places), default=0)), -1)
+    for line, places in zip(matrix, shown, strict=True):
+        if places:
+            if not all(place.isdecimal() for place in places):
+                raise InputError(
+                    f"{source}: {' '.join(places)!r} in the column {SHOWN} is no order such as '1 0 2'."
+                )
+            line[: len(places)] = [int(place) for place in places]
+    name = str(first[INPUT])
+    return replace(
+        raw,
+        partial_input="" if name == "full" else name,
+        order=int(first[ORDER] or 0),
+        shown=matrix.astype(np.int64),
+        unasked=(rows[READ_FROM] == NOT_ASKED).fill_null(False).to_numpy()
+        if READ_FROM in rows.columns
+        else None,
+    )
 
 
 def _prompted(raw: RawPredictions, prompt: str, rows: pl.DataFrame) -> RawPredictions:
