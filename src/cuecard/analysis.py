@@ -287,9 +287,13 @@ class Result:
 
 #: What an analysis may need besides train data: a test split, or inputs that `run` takes by these names:
 #: `predictions` of models, the `cues` to probe them for, `prompts` (predictions of a model asked in several ways),
+#: `input_parts` and `permutations` (those with parts of the input, and with options in other orders),
 #: `identical_pairs` (scores of sentences paired with themselves), `judge` (verdicts about pairs of responses),
 #: `corpus` (files to search for the texts), `orders` (log-probabilities of the published order and of shuffles).
-Need = Literal["test", "predictions", "cues", "prompts", "identical_pairs", "judge", "corpus", "orders"]
+Need = Literal[
+    "test", "predictions", "cues", "prompts", "input_parts", "permutations", "identical_pairs", "judge", "corpus",
+    "orders",
+]  # fmt: skip
 
 
 class Skip(Exception):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cuecard.probes.hard_subset import HardSubset
     from cuecard.probes.identical_pair_scores import identical_scores, matching_label
     from cuecard.probes.identical_pairs import IdenticalPairTest, box_statistics
+    from cuecard.probes.input_parts import PartsOfInput
     from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
     from cuecard.probes.model_pairs import (
         AgreementOfModels,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     )
     from cuecard.probes.net_scores import NetScores
     from cuecard.probes.option_order import OptionOrder, OptionOrderTest
+    from cuecard.probes.permutations import Permutations
     from cuecard.probes.predictions import (
         Predictions,
         PredictionSource,
@@ -60,6 +62,8 @@ PROBES.declare("agreement", "cuecard.probes.model_pairs:AgreementOfModels")
 PROBES.declare("paired_comparison", "cuecard.probes.model_pairs:PairedComparison")
 PROBES.declare("option_order", "cuecard.probes.option_order:OptionOrderTest")
 PROBES.declare("prompts", "cuecard.probes.prompts.study:PromptStudy")
+PROBES.declare("input_parts", "cuecard.probes.input_parts:PartsOfInput")
+PROBES.declare("permutations", "cuecard.probes.permutations:Permutations")
 PROBES.declare("hard_subset", "cuecard.probes.hard_subset:HardSubset")
 PROBES.declare("debiased_evaluation", "cuecard.probes.debiased_evaluation:DebiasedEvaluation")
 PROBES.declare("identical_pairs", "cuecard.probes.identical_pairs:IdenticalPairTest")
@@ -83,7 +87,9 @@ __all__ = [
     "OptionOrder",
     "OptionOrderTest",
     "PairedComparison",
+    "PartsOfInput",
     "PermutationTest",
+    "Permutations",
     "PredictionSource",
     "Predictions",
     "PromptStudy",

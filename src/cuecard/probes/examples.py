@@ -17,6 +17,7 @@ from cuecard.errors import InputError
 from cuecard.stats import log_q_values, wilson
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.paired import design_effects, widened
+from cuecard.stats.scores.cross_fit_intervals import mean_interval
 
 #: Stands where a model gave no answer that can be read; it is counted, and never right.
 UNANSWERED = -1
@@ -88,7 +89,7 @@ def effects_of(
 
 
 def effect_on_mean(
-    outcome: Bools | Ints, kinds: Sequence[Ints], *, strata: Ints | Bools | None = None
+    outcome: Bools | Ints | Floats, kinds: Sequence[Ints], *, strata: Ints | Bools | None = None
 ) -> float:
     """Return the design effect of the mean of an outcome over all examples."""
     return float(effects_of(outcome, np.ones((len(outcome), 1)), kinds, strata=strata)[0])
@@ -100,6 +101,18 @@ def share_interval(hits: Bools, kinds: Sequence[Ints]) -> tuple[float, float, fl
     ends = wilson(int(hits.sum()), len(hits))
     low, high = widened_within(share, *ends, effect_on_mean(hits, kinds), minimum=0.0)
     return share, float(low), float(high)
+
+
+def share_mean_interval(shares: Floats, kinds: Sequence[Ints]) -> tuple[float, float, float]:
+    """Return the mean of a share per example with its interval over examples, wider where they share texts."""
+    if not len(shares):
+        return float("nan"), float("nan"), float("nan")
+    if shares.min() == shares.max() and shares[0] in (0.0, 1.0):  # then Student's interval has no width
+        return share_interval(shares == 1.0, kinds)
+    mean, low, high = mean_interval(shares)
+    codes = [np.unique(of_kind, return_inverse=True)[1].astype(np.int64) for of_kind in kinds]
+    low, high = map(float, widened_within(mean, low, high, effect_on_mean(shares, codes), minimum=0.0))
+    return mean, low, high
 
 
 def widened_within(

@@ -307,6 +307,19 @@ def distinct_examples(examples: Examples) -> tuple[Ints, Ints]:
     return kept[order], times[order]
 
 
+@dataclass(frozen=True, eq=False)
+class DistinctAnswers:
+    """Data with one test example of all that are copies, and a note where that leaves any out."""
+
+    data: Instances
+    kept: Ints | None = None
+    note: str = ""
+
+    def of(self, predictions: Predictions) -> Predictions:
+        """Return the predictions for the test examples that are left."""
+        return predictions if self.kept is None else predictions.only(self.kept)
+
+
 def counted_once(
     data: Instances, predictions: Sequence[Predictions]
 ) -> tuple[Instances, list[Predictions], str]:
@@ -315,13 +328,19 @@ def counted_once(
     A model answers copies alike, so that tests and intervals which take examples as independent would be certain of
     what is one answer, seen often.
     """
+    distinct = distinct_answers(data)
+    return distinct.data, [distinct.of(model) for model in predictions], distinct.note
+
+
+def distinct_answers(data: Instances) -> DistinctAnswers:
+    """Return the data as `counted_once` does, for predictions to be narrowed to."""
     examples = check_test(data)
     kept, times = distinct_examples(examples)
     n = len(examples)
     if (times**2).sum() <= (1 + TOLERATED) * n:
-        return data, list(predictions), ""
+        return DistinctAnswers(data)
     note = (
         f"{plural(n, 'test example')} are {plural(len(kept), 'distinct one')}; copies with the same right answer count "
         f"once, which leaves out {percent(1 - len(kept) / n)}."
     )
-    return only_test(data, examples, kept), [model.only(kept) for model in predictions], note
+    return DistinctAnswers(only_test(data, examples, kept), kept, note)

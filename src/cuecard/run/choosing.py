@@ -24,6 +24,8 @@ _WHAT_TO_GIVE: dict[Need, str] = {
     "predictions": "the predictions of a model: --predictions FILE or --model NAME",
     "cues": "the predictions of a model: --predictions FILE or --model NAME",
     "prompts": "a model's answers to at least two prompts: `cuecard ask` writes them",
+    "input_parts": "a model's answers with parts of the input: `cuecard ask --input` writes them",
+    "permutations": "a model's answers with options in other orders: `cuecard ask --permute` writes them",
     "identical_pairs": "scores of identical pairs: --identical-pairs FILE",
     "corpus": "files to search: cuecard overlap TEST --with CORPUS",
     "orders": "log-probabilities of orders: cuecard overlap TEST --orders FILE",

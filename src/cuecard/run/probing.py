@@ -23,7 +23,6 @@ from cuecard.probes import (
     asked_recipes,
     check_test,
     choose_cues,
-    counted_once,
     distinctly_named,
     is_saved_model,
     read_many_predictions,
@@ -32,7 +31,8 @@ from cuecard.probes import (
 )
 from cuecard.probes.identical_pair_scores import check_source
 from cuecard.probes.judge.verdicts import together
-from cuecard.probes.predictions import CUE_HALF, read_one_file
+from cuecard.probes.predictions import CUE_HALF, DistinctAnswers, distinct_answers, read_one_file
+from cuecard.probes.variants import told_apart
 from cuecard.run.choosing import (
     Settings,
     check_extras,
@@ -66,7 +66,9 @@ ManyPredictions = Any
 Judges = Any
 
 #: Inputs that come from the predictions of models.
-_FROM_PREDICTIONS: frozenset[Need] = frozenset({"predictions", "cues", "prompts"})
+_FROM_PREDICTIONS: frozenset[Need] = frozenset(
+    {"predictions", "cues", "prompts", "input_parts", "permutations"}
+)
 
 
 def probe(
@@ -161,7 +163,7 @@ def probe(
     halved = ""
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
-    if selection.need("predictions", "cues", "prompts"):
+    if selection.need(*_FROM_PREDICTIONS):
         with progress("Reading predictions") if progress else nullcontext():
             sources = _sources(predictions)
             reader: dict[str, Any] = {
@@ -186,14 +188,25 @@ def probe(
                     cache=cache,
                 )
             read.append(trained)
-        everyone = distinctly_named(read)
+        variants = told_apart(read)
+        everyone = distinctly_named(variants.models)
         examples = [_about_examples(everyone, data)]
         notes = [halved] if halved else []
         notes += _read_as(everyone)
-        if not keep_copies:
-            tested, everyone, note = counted_once(data, everyone)
-            notes += [note] if note else []
+        kept = DistinctAnswers(data) if keep_copies else distinct_answers(data)
+        tested, note = kept.data, kept.note
+        notes += [note] if note else []
+        everyone = [kept.of(model) for model in everyone]
         inputs["predictions"] = everyone
+        if variants.parts:
+            inputs["input_parts"] = {
+                name: {part: kept.of(one) for part, one in parts.items()}
+                for name, parts in variants.parts.items()
+            }
+        if variants.orders:
+            inputs["permutations"] = {
+                name: [kept.of(one) for one in ways] for name, ways in variants.orders.items()
+            }
         if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
     if selection.need("cues"):
