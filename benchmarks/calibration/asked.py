@@ -1,4 +1,4 @@
-"""Planted models that are asked with parts of the input and in every order: is each named, and a fair one left alone?"""
+"""Planted models asked with parts of the input and in every order: is each named, and a fair one left alone?"""
 
 from __future__ import annotations
 

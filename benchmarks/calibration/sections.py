@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from benchmarks.calibration.asked import ASKED_SECTIONS
 from benchmarks.calibration.audit_sections import AUDIT_SECTIONS
 from benchmarks.calibration.intervals import INTERVAL_SECTIONS
 from benchmarks.calibration.judged import JUDGED_SECTIONS
@@ -17,4 +18,5 @@ SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     **PROBE_SECTIONS,
     **REMEDY_SECTIONS,
     **JUDGED_SECTIONS,
+    **ASKED_SECTIONS,
 }

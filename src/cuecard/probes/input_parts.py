@@ -122,20 +122,21 @@ class PartsOfInput(Probe):
         }
 
 
-def chance_of(examples: Examples, shown: Ints | None) -> float:
-    """Return the accuracy at chance: one in the number of options, or the most frequent answer.
+def chance_of(examples: Examples, one: Predictions) -> float:
+    """Return the accuracy at chance: the most frequent label; of options, one in their number or that of places alone.
 
-    Of options, the most frequent answer is a place; where a model is shown them in another order, that place.
+    A model that answers places at random, as often as it does, is right where these happen to have the right option.
     """
     gold = examples.gold
     if not examples.grouped:
         return float(np.bincount(gold).max() / len(gold))
     even = float((1 / examples.sizes).mean())
-    if shown is not None:
-        gold = np.argmax(shown == gold[:, None], axis=1)
-    elif examples.instances.task == "preference":
+    width = int(examples.sizes.max())
+    shown = np.broadcast_to(np.arange(width), (len(gold), width)) if one.shown is None else one.shown
+    if one.shown is None and examples.instances.task == "preference":  # the order is not known
         return even
-    return max(even, float(np.bincount(gold).max() / len(gold)))
+    shares = [(shown == answers[:, None]).mean(axis=0) for answers in (one.answers, gold)]
+    return max(even, float(shares[0] @ shares[1]))
 
 
 def _row(
@@ -151,7 +152,7 @@ def _row(
     kinds = _kinds(shared, asked)
     right = one.correct(examples)[asked]
     # Free answers have no chance level.
-    chance = 0.0 if name == OPEN else chance_of(examples, None if one.shown is None else one.shown)
+    chance = 0.0 if name == OPEN else chance_of(examples, one)
     accuracy, low, high = share_interval(right, kinds)
     n, hits = len(right), int(right.sum())
     log10_p = float(binom.logsf(hits - 1, n, chance)) / np.log(10) if chance else 0.0

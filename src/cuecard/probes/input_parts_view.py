@@ -33,7 +33,11 @@ _COLUMNS = {
     "input": Column("Input"),
     "accuracy": Column("Accuracy", "percent"),
     **interval_columns(brief=True),
-    "chance": Column("Chance", "percent", "one in the number of options, or the most frequent answer"),
+    "chance": Column(
+        "Chance",
+        "percent",
+        "one in the number of options, or what places alone give; the most frequent label",
+    ),
     "p_above": Column("p", "probability", "accuracy above chance, exact, adjusted over the parts (Holm)"),
     "loss_difference": Column("Loss", "points", "accuracy in full minus accuracy with this input"),
     **interval_columns("loss_", "points", brief=True),

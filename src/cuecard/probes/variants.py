@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import numpy as np
-
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.prompts.inputs import FULL
 
@@ -42,8 +40,8 @@ def told_apart(predictions: Sequence[Predictions]) -> Variants:
     for one in predictions:
         if one.shown is not None:
             orders.setdefault((one.model, one.partial_input), []).append(one)
-    several = {key: ways for key, ways in orders.items() if _differ(ways)}
-    further = {id(one) for ways in several.values() for one in ways[1:]}
+    several = {key: kept for key, ways in orders.items() if len(kept := _different(ways)) > 1}
+    further = {id(one) for key in several for one in orders[key][1:]}
     plain = [one for one in predictions if id(one) not in further]
     parts: dict[str, dict[str, Predictions]] = {}
     for one in plain:
@@ -71,12 +69,10 @@ def _base(one: Predictions) -> tuple[str, str]:
     return one.model[: named.start()], one.partial_input or named.group(1).lower()
 
 
-def _differ(ways: Sequence[Predictions]) -> bool:
-    """Return whether options stand in different places."""
-    first = ways[0].shown
-    return any(
-        one.shown is not None
-        and first is not None
-        and (one.shown.shape != first.shape or not np.array_equal(one.shown, first))
-        for one in ways[1:]
-    )
+def _different(ways: Sequence[Predictions]) -> list[Predictions]:
+    """Return those with options in places where none before has them."""
+    kept: dict[bytes, Predictions] = {}
+    for one in ways:
+        if one.shown is not None:
+            kept.setdefault(one.shown.tobytes(), one)
+    return list(kept.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -12,6 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Row
 from cuecard.data import Instances
+from cuecard.data.answer_texts import normal_answers
 from cuecard.data.examples import Examples
 from cuecard.data.reading.formats import check_regular, shown
 from cuecard.errors import InputError, UsageError
@@ -43,8 +43,6 @@ MOST_REASONING = 1000
 OPEN_ANSWER = 48
 #: The prompt that asks without options, whatever prompt is asked with them.
 _OPEN_TEMPLATE = "{{ premise }}\n\nAnswer in a few words and nothing else."
-#: Articles, which free answers have or lack.
-_ARTICLE = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -274,13 +272,13 @@ def _read(request: Request, reply: Reply | None, examples: Examples) -> tuple[st
 
 
 def open_answer(text: str, choices: Sequence[str]) -> int | None:
-    """Return the choice that a free answer is, or the only one that it names; articles do not matter.
+    """Return the choice that a free answer is, or the only one that it names, compared as open answers are.
 
     >>> open_answer("A cat.", ["the cat", "the dog"])
     0
     """
-    plain = [" ".join(_ARTICLE.sub(" ", choice).split()) for choice in choices]
-    if len(set(plain)) < len(plain):
-        plain = list(choices)
-    said = parsed_answer(" ".join(_ARTICLE.sub(" ", text).split()), plain)
-    return None if said is None else plain.index(said)
+    *options, answer = normal_answers(pl.Series([*choices, text])).to_list()
+    if options.count(answer) == 1:
+        return options.index(answer)
+    said = parsed_answer(answer, options) if len(set(options)) == len(options) and all(options) else None
+    return None if said is None else options.index(said)
