@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from cuecard.stats.arrays import Array, Codes, Floats, chunks, counted, level_of
+from cuecard.stats.arrays import Array, Codes, chunks, counted, level_of
 from cuecard.stats.scores.row_sums import beside_others, sum_of_squares, unit_codes
 from cuecard.stats.weighted import effective_sample_size
 
@@ -101,7 +101,7 @@ def _by_units(x: Array, mean: float, units: npt.ArrayLike) -> tuple[float, float
     return squares, sum_of_squares(x, mean), size
 
 
-def _squares_of_units(sums: Floats, sizes: Array) -> tuple[float, float]:
+def _squares_of_units(sums: Array, sizes: Array) -> tuple[float, float]:
     """Return squared deviations of units, and how many of one size these are; unequal ones are told from the others."""
     total = float(sizes.sum())
     size = total**2 / sum_of_squares(sizes)

@@ -36,7 +36,7 @@ def number_of_units(values: Codes) -> int:
     return int(np.count_nonzero(counted(codes, n)))
 
 
-def beside_others(sums: Floats, sizes: Array, total: float) -> Floats:
+def beside_others(sums: Array, sizes: Array, total: float) -> Floats:
     """Return sums of deviations from the mean of all, of units that are compared with the mean of the other units.
 
     A unit that holds most of the examples is the mean itself, and deviates little from it whatever its examples share;
