@@ -79,6 +79,7 @@ class Result:
     kind: Kind = "result"
     run: str = ""
     chart: str = ""
+    plot: Correlation | None = None
 
     def outcome_of(self, reading: Reading) -> Outcome:
         """Return how one number came out; those of an item that is not judged share its outcome."""
@@ -167,9 +168,12 @@ def judged(
             item.kind,
             item.run,
             item.chart,
+            item.correlate or item.plot,
         )
 
     unread = [Reading(key, printed, None) for key, printed in item.printed.items()]
+    if item.plot is not None:
+        return result("partial", item.note)
     if item.correlate is not None:
         readings = [
             Reading(key, printed, correlation(paper, item.correlate)) for key, printed in item.printed.items()
@@ -271,11 +275,12 @@ def _cell(cell: Cell, card: Card, key: str) -> tuple[float | None, float | None,
     table = card.tables[cell.table]
     for column, value in cell.where.items():
         table = table.filter(pl.col(column).cast(pl.String) == value.format(key=key))
-    number, low, high = (
-        _number(table[name.format(key=key)][0]) if name and table.height == 1 else None
-        for name in (cell.column, cell.low, cell.high)
-    )
-    return number, low, high
+    if table.height != 1:
+        return None, None, None
+    columns = [_number(table[name][0]) for name in cell.column.format(key=key).split(" + ")]
+    low, high = (_number(table[name.format(key=key)][0]) if name else None for name in (cell.low, cell.high))
+    known = [number for number in columns if number is not None]
+    return sum(known) if len(known) == len(columns) else None, low, high
 
 
 def _shared_words(words: WordList, card: Card, authors: Path | None) -> float | None:
@@ -291,6 +296,8 @@ def _shared_words(words: WordList, card: Card, authors: Path | None) -> float | 
     table = card.tables[words.table]
     for column, value in where.items():
         table = table.filter(pl.col(column).cast(pl.String) == value)
+    for column, least in words.at_least.items():
+        table = table.filter(pl.col(column) >= least)
     falling = not words.column.startswith("-")
     ours = table.sort(words.column.lstrip("-"), descending=falling, maintain_order=True).head(len(theirs))
     return float(len(set(ours["feature"]) & set(theirs)))

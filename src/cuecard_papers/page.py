@@ -17,12 +17,15 @@ from cuecard.view import Chart, Column, KeyFigure
 from cuecard.wording import display_text, plural
 from cuecard.writing import write_text
 from cuecard_papers.judging import KINDS, Reading, Reproduction, Result, summarised
+from cuecard_papers.plotted import plotted
 from cuecard_papers.printed_tables import (
     commands_html,
     legend_html,
+    legend_markdown,
     ours_and_interval,
     printed_tables,
     table_html,
+    table_markdown,
 )
 
 #: A difference is what a reader looks for first.
@@ -52,11 +55,34 @@ def reproduction_markdown(reproduction: Reproduction) -> str:
     """Return a paper as Markdown: one row per item, printed numbers beside ours."""
     lines = [f"## {escape(reproduction.title)}", "", f"{escape(reproduction.reference)}", ""]
     lines += [f"{escape(summarised(reproduction))}", ""]
-    lines += ["| where | what | outcome | printed → ours | why |", "|---|---|---|---|---|"]
-    for result in reproduction.results:
+    return "\n".join([*lines, *_item_rows(reproduction.results), ""])
+
+
+def _item_rows(results: Sequence[Result]) -> list[str]:
+    """Return items as the rows of a Markdown table."""
+    lines = ["| where | what | outcome | printed → ours | why |", "|---|---|---|---|---|"]
+    for result in results:
         numbers = "; ".join(map(_numbers, result.readings))
         fields = [result.where, result.what, result.outcome, numbers, result.reason]
         lines.append("| " + " | ".join(escape(display_text(text, 600)) for text in fields) + " |")
+    return lines
+
+
+def printed_markdown(reproduction: Reproduction) -> str:
+    """Return a paper as Markdown with its tables as they are printed, then all other items, and the commands."""
+    lines = [escape(reproduction.reference), "", escape(summarised(reproduction)), "", legend_markdown(), ""]
+    placed: set[str] = set()
+    for table in printed_tables(reproduction):
+        lines += [f"## {escape(table.title)}", "", table_markdown(table)]
+        placed |= {result.what for result in table.results if any(one.row for one in result.readings)}
+    others = [result for result in reproduction.results if result.what not in placed]
+    lines += ["## All other items", "", *_item_rows(others), ""]
+    lines += ["## Commands", "", "Each writes a card, from which the numbers above are read.", ""]
+    seconds = {timing.run: timing.cpu_seconds for timing in reproduction.timings}
+    commands = {result.run: result.command for result in reproduction.results if result.run}
+    for run, command in commands.items():
+        took = seconds.get(run)
+        lines.append(f"- `{command}`" + ("" if took is None else f" ({took:.0f} CPU seconds)"))
     return "\n".join([*lines, ""])
 
 
@@ -117,6 +143,9 @@ def _figures(reproduction: Reproduction) -> Iterator[tuple[str, Result, list[Cha
     """Return every figure with our charts for it, each chart once."""
     drawn: set[tuple[str, str]] = set()
     for result in reproduction.results:
+        if (figure := plotted(reproduction, result)) is not None:
+            yield result.where, result, [figure]
+            continue
         folder = Path(reproduction.folder, result.run)
         if not result.chart or (result.run, result.chart) in drawn or not (folder / CARD_FILE).exists():
             continue

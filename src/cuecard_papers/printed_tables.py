@@ -12,6 +12,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from cuecard.card.files import CARD_FILE
+from cuecard.report.markdown import escape as escape_markdown
 from cuecard_papers.judging import OUTCOMES, Outcome, Reading, Reproduction, Result
 
 #: A mark beside the colour, for readers who do not see it.
@@ -72,6 +73,29 @@ def table_html(table: PrintedTable, paper: str) -> Markup:
     ).format(head, body, _reasons(table))
 
 
+def table_markdown(table: PrintedTable) -> str:
+    """Return a table as Markdown: every cell has the printed number, how it came out, and ours with its interval."""
+    lines = ["| | " + " | ".join(escape_markdown(column) for column in table.columns) + " |"]
+    lines.append("|---|" + "---:|" * len(table.columns))
+    for row in table.rows:
+        cells = [_cell_markdown(table.cells.get((row, column))) for column in table.columns]
+        lines.append(f"| {escape_markdown(row)} | " + " | ".join(cells) + " |")
+    reasons = [
+        f"- {MARKS[outcome]} {outcome}: {escape_markdown(reason)} ({escape_markdown('; '.join(whats))})"
+        for (outcome, reason), whats in _by_reason(table)
+    ]
+    return "\n".join([*lines, "", *reasons, ""] if reasons else [*lines, ""])
+
+
+def _cell_markdown(cell: tuple[Reading, Result] | None) -> str:
+    if cell is None:
+        return ""
+    reading, result = cell
+    ours, interval = ours_and_interval(reading)
+    first = f"{escape_markdown(reading.printed)} {MARKS[result.outcome_of(reading)]}"
+    return "<br>".join([first, f"**{ours}**", *([f"<small>{interval}</small>"] if interval else [])])
+
+
 def _cell(cell: tuple[Reading, Result] | None, paper: str) -> Markup:
     if cell is None:
         return Markup("<td></td>")
@@ -107,17 +131,22 @@ def ours_and_interval(reading: Reading, *, always: bool = True) -> tuple[str, st
 
 def _reasons(table: PrintedTable) -> Markup:
     """Return why numbers differ or are missing, each reason once."""
-    reasons: dict[tuple[Outcome, str], list[str]] = {}
-    for result in table.results:
-        if result.reason:
-            reasons.setdefault((result.outcome, result.reason), []).append(result.what)
     lines = [
         Markup("<li><i>{}</i> {}: {} <small>({})</small></li>").format(
             MARKS[outcome], outcome, with_code(reason), "; ".join(whats)
         )
-        for (outcome, reason), whats in sorted(reasons.items(), key=lambda one: OUTCOMES.index(one[0][0]))
+        for (outcome, reason), whats in _by_reason(table)
     ]
     return Markup('<ul class="reasons">{}</ul>').format(Markup("").join(lines)) if lines else Markup("")
+
+
+def _by_reason(table: PrintedTable) -> list[tuple[tuple[Outcome, str], list[str]]]:
+    """Return the items of a table by their outcome and its reason."""
+    reasons: dict[tuple[Outcome, str], list[str]] = {}
+    for result in table.results:
+        if result.reason:
+            reasons.setdefault((result.outcome, result.reason), []).append(result.what)
+    return sorted(reasons.items(), key=lambda one: OUTCOMES.index(one[0][0]))
 
 
 def commands_html(reproduction: Reproduction, page: Path | None = None) -> Markup:
@@ -153,6 +182,12 @@ def legend_html() -> Markup:
     ]
     text = Markup("Printed number, then <b>ours</b> with its 95 % CI; it leads to the command. ")
     return Markup('<p class="legend">{}{}</p>').format(text, Markup(" ").join(parts))
+
+
+def legend_markdown() -> str:
+    """Return what the marks mean."""
+    marks = ", ".join(f"{mark} {outcome}" for outcome, mark in MARKS.items())
+    return f"In a cell: the printed number and how it came out, **ours**, and its 95 % CI. {marks}."
 
 
 def with_code(text: str) -> Markup:

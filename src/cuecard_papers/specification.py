@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table of a card: the value of a column in the one row with these values.
+    """A cell of a table of a card: the value of a column in the one row with these values, or a sum `A + B` of columns.
 
     `low` and `high` are the columns of its confidence interval, where the table has them.
     """
@@ -60,7 +60,8 @@ class Cell:
 class WordList:
     """Words that the paper lists, beside as many rows of highest value in a table of a card.
 
-    They are in a file of the authors by label, or `listed` here. `where` are values that a row must have.
+    They are in a file of the authors by label, or `listed` here. `where` are values that a row must have, and
+    columns of counts must be `at_least` so large.
     """
 
     table: str
@@ -69,14 +70,19 @@ class WordList:
     label: str = ""
     listed: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
+    at_least: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Two printed columns, by their keys, over the rows of the paper's tables that have both."""
+    """Two printed columns, by their keys, over the rows of the paper's tables that have both.
+
+    `same` names rows of one table as they are called in another.
+    """
 
     x: str
     y: str
+    same: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,9 @@ class Item:
     last printed digit or to `tolerance`; with `interval`, it is also judged by whether the others lie in our confidence
     intervals.
     `row` and `column` place a number in the printed table, with `{key}` in one of them; by default, the key is the
-    column. `correlate` takes the rows, and needs no run. `missing` says why an item cannot be regenerated, `why` what
-    explains a difference. `described` marks what describes the data, such as its size, and is no result of a method.
+    column. `correlate` takes the rows, and needs no run; `plot` only draws them, printed and ours. `missing` says why
+    an item cannot be regenerated, `why` what explains a difference. `described` marks what describes the data, such
+    as its size, and is no result of a method.
     """
 
     where: str
@@ -103,6 +110,7 @@ class Item:
     value: str = ""
     words: WordList | None = None
     correlate: Correlation | None = None
+    plot: Correlation | None = None
     chart: str = ""
     row: str = ""
     column: str = "{key}"

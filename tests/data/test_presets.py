@@ -32,6 +32,10 @@ SHAPES: dict[str, tuple[dict[str, list[Any]], list[str]]] = {
         ),
         THREE[:2],
     ),
+    "sick-relatedness": (
+        _pair("sentence_A", "sentence_B", "relatedness_score", [3.7, 3.6]),
+        ["duplicate", "not_duplicate"],
+    ),
     "snli": (_pair("premise", "hypothesis", "label", [0, 1, 2, -1]), THREE),
     "mnli": (_pair("sentence1", "sentence2", "gold_label", [*THREE, "-"], label1="neutral"), THREE),
     "mnli-mismatched": (_pair("premise", "hypothesis", "label", [0, 1, 2]), THREE),

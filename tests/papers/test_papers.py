@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import polars as pl
 import pytest
@@ -12,6 +13,8 @@ from cuecard.card.card import Card, DatasetInfo, Provenance, Section
 from cuecard.errors import InputError
 from cuecard_papers import PAPERS, read_paper, reproduce_paper, reproduction_markdown
 from cuecard_papers.judging import Reading, Reproduction, Result, Unavailable, judged, summarised
+from cuecard_papers.page import printed_markdown
+from cuecard_papers.plotted import plotted
 from cuecard_papers.printed_tables import commands_html, printed_tables, table_html
 from cuecard_papers.specification import Cell, Correlation, Item, Paper, Run, WordList
 
@@ -20,11 +23,11 @@ from cuecard_papers.specification import Cell, Correlation, Item, Paper, Run, Wo
 def test_every_item_names_its_run_or_why_there_is_none(name):
     paper = read_paper(name)
     for item in paper.items:
-        assert sum(map(bool, (item.missing, item.run, item.correlate))) == 1, item.what
+        assert sum(map(bool, (item.missing, item.run, item.correlate, item.plot))) == 1, item.what
         assert not item.run or item.run in paper.runs
         read = sum(map(bool, (item.measure, item.cell, item.value, item.words)))
         assert read == bool(item.run and item.printed), item.what
-        assert item.printed or item.missing or item.chart, item.what
+        assert item.printed or item.missing or item.chart or item.plot, item.what
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -99,6 +102,9 @@ WORDS = {"no": "3.4"}
         ({"words": WordList("words", "z", listed=("dog", "no"))}, 2.0, "different"),
         ({"words": WordList("words", "-z", listed=("no", "cat"), where={"label": "a"})}, 2.0, "different"),
         ({"words": WordList("words", "z", "lists.json", "a")}, 1.0, "different"),
+        ({"words": WordList("words", "z", listed=("no",), at_least={"high": 4})}, 1.0, "different"),
+        ({"words": WordList("words", "z", listed=("no",), at_least={"high": 5})}, 0.0, "different"),
+        ({"cell": Cell("words", "low + high", {"feature": "{key}"})}, 6.0, "different"),
     ],
 )
 def test_every_way_to_read_a_number_of_a_card(read, ours, outcome, tmp_path):
@@ -123,6 +129,22 @@ def test_every_run_is_used_and_its_command_is_understood(name):
     for run in paper.runs.values():
         verb, below = run.command.split()[:2]
         assert below in papers if verb == "papers" else verb in verbs
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_command_stops_only_where_its_data_is_missing(name, cuecard, tmp_path):
+    """Options, models and settings are checked before any data is read, so a wrong one would be named instead."""
+    nowhere = tmp_path / "nowhere"
+    (tmp_path / "out").mkdir()
+    for run in read_paper(name).runs.values():
+        for command in filter(None, (run.before, run.command)):
+            if "{data}" not in command and "{authors}" not in command:
+                continue
+            typed = command.format(data=nowhere, authors=nowhere, out=tmp_path / "out")
+            added = () if command == run.before or run.json else (run.card, tmp_path / "card")
+            ran = cuecard(*shlex.split(typed), *added)
+            assert ran.code == 2, command
+            assert "nowhere" in ran.err, f"{command}: {ran.err}"
 
 
 @pytest.mark.parametrize(
@@ -243,6 +265,54 @@ def test_a_printed_table_has_its_rows_in_their_order_and_every_number_leads_to_i
     assert "&lt;b&gt;" in shown
     assert '<td class="is-within-ci">3.6 <i>≈</i> <a href="#run-p-a"' in shown
     assert 'id="run-p-a"' in commands_html(paper)
+
+
+def test_the_printed_layout_is_also_markdown_with_every_other_item_and_command_below():
+    reading = Reading("went", "3.6", 3.61, 3.0, 4.0, "a|b", "Δ")
+    results = (
+        Result("Table 1", "x", "reproduced", readings=(reading,), run="a", command="cuecard audit a.csv"),
+        Result(
+            "Table 1",
+            "y",
+            "not possible",
+            "no data",
+            readings=(Reading("z", "2", None, row="c", column="Δ"),),
+        ),
+        Result("Figure 1", "a drawing", "not possible", "without numbers"),
+    )
+    text = printed_markdown(Reproduction("p", "P", "P.", results))
+    assert "| a\\|b | 3.6 =<br>**3.6**<br><small>3.0 to 4.0</small> |" in text
+    assert "| c | 2 ∅<br>**–** |" in text
+    assert "- ∅ not possible: no data (y)" in text
+    assert "| Figure 1 | a drawing | not possible |  | without numbers |" in text
+    assert "| Table 1 | x |" not in text
+    assert "- `cuecard audit a.csv`" in text
+
+
+def test_a_figure_of_two_printed_columns_has_a_point_of_each_where_both_are_known():
+    def row(where, row, key, printed, ours):
+        return Result(
+            where, f"{row} {key}", "different", readings=(Reading(key, printed, ours, row=row, column=key),)
+        )
+
+    axes = Correlation("full", "part", {"MNLIdb": "MNLI debiased"})
+    figure = Result("Figure 2", "saturation", "partial", plot=axes)
+    results = (
+        row("Table 2", "SICK", "full", "87.8", 78.6),
+        row("Table 2", "MNLI debiased", "full", "90", None),
+        row("Table 3", "SICK/s2", "part", "60", 57.0),
+        row("Table 3", "MNLIdb/s1", "part", "34", None),
+        row("Table 3", "elsewhere/s1", "part", "34", 1.0),
+        figure,
+    )
+    chart = plotted(Reproduction("p", "P", "P.", results), figure)
+    assert chart.data.rows() == [
+        ("SICK/s2", "printed", 87.8, 60.0),
+        ("SICK/s2", "ours", 78.6, 57.0),
+        ("MNLIdb/s1", "printed", 90.0, 34.0),
+    ]
+    assert chart.caption == "2 printed points, 1 of ours."
+    assert plotted(Reproduction("p", "P", "P.", results), results[0]) is None
 
 
 def test_every_number_can_be_written_as_json(cuecard, folders, tmp_path):

@@ -39,6 +39,22 @@ def test_estimated_weights_recover_the_neutral_accuracy() -> None:
     assert found.prior == pytest.approx([0.5, 0.5], abs=0.02)
 
 
+def test_the_released_forest_is_deeper_larger_and_cuts_by_entropy(monkeypatch) -> None:
+    asked = {}
+    monkeypatch.setattr(
+        "cuecard.remedies.neutral_weights.leakage_neutral_weights",
+        lambda labels, features, **options: (
+            asked.update(options) or leakage_neutral_weights(labels, features, folds=2, trees=5)
+        ),
+    )
+    debias(planted(300), NeutralWeights(forest="released", trees=7))
+    assert (asked["trees"], asked["depth"], asked["criterion"]) == (10_000, 9, "entropy")
+    with pytest.raises(UsageError, match="Unknown forest 'authors'"):
+        NeutralWeights(forest="authors")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="criterion is gini or entropy"):
+        leakage_neutral_weights([0, 1] * 9, list(range(18)), folds=2, criterion="log")  # type: ignore[arg-type]
+
+
 def test_the_prior_is_the_one_that_bisection_of_equation_1_finds() -> None:
     rng = np.random.default_rng(0)
     p = rng.uniform(0.05, 0.95, 500)

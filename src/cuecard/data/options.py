@@ -51,6 +51,8 @@ class ReadOptions:
             raise UsageError(f"limit must be at least 1 row, not {self.limit}.")
         if self.on_error not in get_args(OnError):
             raise UsageError(f"on_error is 'stop' or 'skip', not {self.on_error!r}.")
+        if self.labels is None and self.preset is not None and self.preset.condition:
+            object.__setattr__(self, "labels", self.preset.condition)
         if isinstance(self.labels, str):
             cut = parse_threshold(self.labels) or parse_membership(self.labels)
             object.__setattr__(self, "labels", cut or parse_labels(self.labels))

@@ -36,6 +36,8 @@ class Preset:
     url: str | None = None
     columns: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: A condition that makes the labels, as `--labels` takes it.
+    condition: str | None = None
     answer_base: int | None = None
     prompt_ends_with: str | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,11 @@ from cuecard.audits.pair_graph.scores import trial
 from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
+from cuecard.registry import unknown_name
 from cuecard.remedies.reaudits import DRAWS, audits_before_and_after, chosen_audits
 from cuecard.remedies.views import neutral_weights_view
 from cuecard.stats.arrays import Bools, Codes, Ints
+from cuecard.stats.counted_forest import Criterion
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 from cuecard.wording import percent, plural
@@ -43,6 +45,9 @@ def neutral_measures(summary: Row) -> list[Measure]:
 
 #: Below this share of the examples as effective sample size, a limit on the weights is tried.
 LOW_SHARE = 0.5
+#: Trees, depth and impurity of the forest in the authors' code.
+RELEASED: tuple[int, int, Criterion] = (10_000, 9, "entropy")
+ForestName = Literal["default", "released"]
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
@@ -56,6 +61,8 @@ class NeutralWeights:
 
     Args:
         folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.
+        forest: "released" is the forest of the authors' code, 10,000 trees of depth 9 by entropy; `trees` and `depth`
+            do not apply to it.
         pool: estimate the weights of all splits together instead of each from its own labels.
         reaudit: audits of the train split to repeat under the weights, or "all".
         shuffles: times to shuffle labels and make the weights from them for that; 0 compares with chance.
@@ -71,6 +78,7 @@ class NeutralWeights:
     folds: int = 100
     trees: int = 1000
     depth: int = 8
+    forest: ForestName = "default"
     max_weight: float | None = None
     pool: bool = False
     seed: int = 0
@@ -80,6 +88,8 @@ class NeutralWeights:
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
         chosen_audits(self.reaudit)
+        if self.forest not in get_args(ForestName):
+            raise unknown_name("forest", self.forest, list(get_args(ForestName)))
         if self.shuffles != 0 and self.shuffles < 2:
             raise UsageError(f"shuffles is 0 or at least 2, not {self.shuffles}.")
 
@@ -161,9 +171,12 @@ class NeutralWeights:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said in the summary and the finding instead
             try:
+                trees, depth, criterion = (
+                    RELEASED if self.forest == "released" else (self.trees, self.depth, "gini")
+                )
                 return leakage_neutral_weights(
-                    labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
-                    depth=self.depth, max_weight=self.max_weight, seed=self.seed,
+                    labels, features, folds=min(self.folds, len(labels)), trees=trees, depth=depth,
+                    criterion=criterion, max_weight=self.max_weight, seed=self.seed,
                 )  # fmt: skip
             except ValueError as error:
                 raise UsageError(str(error)) from None

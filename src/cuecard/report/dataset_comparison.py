@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,17 +59,19 @@ class Correlation:
     intercept: float
 
 
-def comparison_table(cards: Iterable[Card]) -> pl.DataFrame:
+def comparison_table(cards: Iterable[Card], names: Sequence[str] | None = None) -> pl.DataFrame:
     """Return one row per card and single-text condition with whatever the cards know.
+
+    `names` are those of the rows, by default the datasets', which several cards may share.
 
     `psc` and `ssc` are the accuracies with the full and with one text, `delta_maj` = ssc − majority, `recovered` =
     ssc / psc (the paper's %R); they are those of a trained learner (`audit --learner`) where the card has one.
     What a card lacks is missing, not zero.
     """
     rows: list[dict[str, Any]] = []
-    for card in cards:
+    for i, card in enumerate(cards):
         values = {m.name: m.value for m in card.all_measures()}
-        shared = {"name": card.dataset.name} | {
+        shared = {"name": card.dataset.name if names is None else names[i]} | {
             column: values[name] for column, name in _CLUSTERS.items() if name in values
         }
         shared["peco_null"] = next(

@@ -160,6 +160,7 @@ def forest(
     depth: int,
     tried: int,
     seed: int,
+    entropy: bool = False,
 ) -> Floats: ...
 
 # native/linear.pxi

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isqrt
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -84,13 +84,18 @@ def points_in_parts(parts: Iterable[tuple[slice, Array]], index: Codes) -> Point
     return Points(together.values, index)
 
 
+#: The impurity that cuts lower.
+Criterion = Literal["gini", "entropy"]
+
+
 @dataclass(frozen=True)
 class Forest:
-    """How many trees are grown, how deep they may be, and the seed of their draws."""
+    """How many trees are grown, how deep they may be, the seed of their draws, and by which impurity they cut."""
 
     trees: int
     depth: int = 30
     seed: int = 0
+    criterion: Criterion = "gini"
 
 
 def forest_probabilities(
@@ -168,8 +173,8 @@ def cross_fitted(
 ) -> Floats:
     """Return P(label | row) for every row from a random forest fitted on the rows of the other folds.
 
-    The forests are those of scikit-learn's settings (Gini, sqrt of the features tried per node, bootstrap of all
-    rows), drawn with another random generator. A fold whose complement is empty gets equal probabilities.
+    The forests are those of scikit-learn's settings (Gini or entropy, sqrt of the features tried per node, bootstrap of
+    all rows), drawn with another random generator. A fold whose complement is empty gets equal probabilities.
     The result does not depend on the number of threads.
 
     With `weights`, one per row, the bootstrap draws a row Poisson(weight) times. Whole weights give what as many
@@ -199,8 +204,9 @@ def cross_fitted(
         kept, rests = (kept, np.empty(0)) if mass is None else _whole_and_rest(kept)
         mixed = np.random.SeedSequence([forest.seed, fold]).generate_state(1, np.uint64)[0]
         leaves = _native.forest(
-            values, ranks, cells, kept, rests, n_labels, held, forest.trees, forest.depth, tried, mixed
-        )
+            values, ranks, cells, kept, rests, n_labels, held, forest.trees, forest.depth, tried, mixed,
+            forest.criterion == "entropy",
+        )  # fmt: skip
         probabilities[here] = leaves[place]
 
     in_threads(one_fold, len(bounds) - 1, threads)
@@ -238,6 +244,7 @@ def on_counts(values: Floats, fitted: Ints, asked: Ints, forest: Forest) -> Floa
         forest.depth,
         max(1, isqrt(values.shape[1])),
         mixed,
+        forest.criterion == "entropy",
     )
     return probabilities
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats
-from cuecard.stats.counted_forest import Forest, cross_fitted, fold_numbers
+from cuecard.stats.counted_forest import Criterion, Forest, cross_fitted, fold_numbers
 from cuecard.stats.weighted import effective_sample_size
 
 
@@ -47,6 +47,7 @@ def leakage_neutral_weights(
     folds: int = 100,
     trees: int = 1000,
     depth: int = 8,
+    criterion: Criterion = "gini",
     max_weight: float | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -65,6 +66,7 @@ def leakage_neutral_weights(
         folds: rows are predicted by forests on the other folds.
         trees: trees of every forest; identical rows are one point, so a large number is affordable.
         depth: largest depth of a tree.
+        criterion: the impurity that trees lower, "gini" or "entropy".
         max_weight: largest weight allowed, in units of the mean; None allows any.
         seed: seed of folds and forests.
         threads: threads to use; the result does not depend on it.
@@ -86,6 +88,8 @@ def leakage_neutral_weights(
         raise ValueError(f"folds must lie between 2 and the number of rows ({len(codes)}), and is {folds}.")
     if trees < 1 or depth < 1:
         raise ValueError(f"trees and depth must be at least 1, and are {trees} and {depth}.")
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion is gini or entropy, not {criterion!r}.")
     if max_weight is not None and max_weight <= 1:
         raise ValueError(f"max_weight must be above 1, the mean of all weights, and is {max_weight:g}.")
     probabilities = cross_fitted(
@@ -93,7 +97,7 @@ def leakage_neutral_weights(
         codes,
         n_labels=len(classes),
         folds=fold_numbers(len(codes), folds, seed=seed),
-        forest=Forest(trees, depth, seed),
+        forest=Forest(trees, depth, seed, criterion),
         threads=threads,
     )
     own = probabilities[np.arange(len(codes)), codes]

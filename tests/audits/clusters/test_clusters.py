@@ -133,6 +133,18 @@ def test_every_interval_is_of_the_excess_and_not_of_the_score() -> None:
     assert (released["high"] < released["score"]).all()
 
 
+def test_equation_11_as_printed_is_the_exact_score_by_the_number_of_labels() -> None:
+    data = pairs(600, leak=0.8)
+    score = dict(
+        Clusters(k=6, **QUICK)
+        .run(data)
+        .tables["cluster_scores"]
+        .select(pl.format("{} {}", "divergence", "mode"), "score")
+        .iter_rows()
+    )
+    assert score["l2_mean exact"] == pytest.approx(score["l2 exact"] / len(data.labels))
+
+
 def test_the_same_data_give_the_same_result() -> None:
     data = pairs(400, leak=0.5)
     first, second = (Clusters(k=5, map="tsne", map_size=120).run(data) for _ in range(2))

@@ -520,3 +520,22 @@ def test_features_too_rare_to_be_tested_come_after_significant_ones() -> None:
     assert rare["share"] == 1.0
     assert cues["q_value"].is_sorted()
     assert cues.filter(pl.col("q_value") == common["q_value"])["log10_p"].is_sorted()
+
+
+def test_one_wrong_choice_of_every_question_is_counted_and_the_draw_does_not_depend_on_the_order():
+    data = demo_choice(400, seed=5).instances
+    cues = Cues(features=("word",), wrong_choices=1)
+    counted = cues.run(data).tables["cues"]
+    both = counted["train_right"].sum(), counted["train_wrong"].sum()
+    every = Cues(features=("word",)).run(data).tables["cues"]
+    assert every["train_right"].sum() >= both[0]
+    assert every["train_wrong"].sum() > 1.5 * both[1]
+    assert cues.run(data).tables["cues"].equals(counted)
+    many = Cues(features=("word",), wrong_choices=9).run(data).tables["cues"]
+    assert many.equals(every)
+    with pytest.raises(
+        UsageError, match="only applies to questions with choices; this dataset holds pair data"
+    ):
+        cues.run(demo_nli(200).instances)
+    with pytest.raises(UsageError, match="wrong_choices must be at least 1"):
+        Cues(wrong_choices=0)

@@ -125,3 +125,13 @@ def test_charts_of_nothing_are_empty_not_broken() -> None:
     empty = comparison_table([])
     assert saturation_map(empty).to_dict()["layer"]
     assert "too few" in correlation_chart(empty, "peco", "recovered").to_dict()["title"]["text"]
+
+
+def test_cards_of_one_name_are_points_of_their_own_unless_they_are_conditions_of_one_card(card: Card) -> None:
+    one = {"majority": 0.3, "hypothesis_only": 0.5, "full": 0.7}
+    both = {**one, "choices_only": 0.4}
+    cards = [with_numbers(card, "anli", one), with_numbers(card, "anli", both)]
+    table = comparison_table(cards, ["anli (1)", "anli (2)"])
+    spec = saturation_map(table).to_dict()
+    joined = [row for rows in spec["datasets"].values() for row in rows if "mean" in row]
+    assert [(row["name"], row["n"]) for row in joined] == [("anli (2)", 2)]

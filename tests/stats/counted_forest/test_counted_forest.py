@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from cuecard.stats import _native
 from cuecard.stats.counted_forest import (
+    Criterion,
     Forest,
     cross_fitted,
     distinct_points,
@@ -70,8 +71,12 @@ def test_what_was_never_seen_is_never_drawn() -> None:
     assert (_native.poisson_numbers(np.zeros(1000, dtype=np.int64), 1) == 0).all()
 
 
-@pytest.mark.parametrize("n_labels", [2, 3])
-def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(n_labels: int) -> None:
+@pytest.mark.parametrize(
+    ("n_labels", "criterion"), [(2, "gini"), (3, "gini"), (2, "entropy"), (3, "entropy")]
+)
+def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(
+    n_labels: int, criterion: Criterion
+) -> None:
     rows, labels = leaky(2000, 4, n_labels)
     folds = fold_numbers(2000, 2, seed=1)
     ours = cross_fitted(
@@ -79,19 +84,45 @@ def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(n_l
         labels,
         n_labels=n_labels,
         folds=folds,
-        forest=Forest(150, depth=6),
+        forest=Forest(150, depth=6, criterion=criterion),
     )
     theirs = np.empty_like(ours)
     again = np.empty_like(ours)
     for fold in range(2):
         held = folds == fold
         for seed, into in ((0, theirs), (1, again)):
-            model = RandomForestClassifier(150, max_depth=6, random_state=seed).fit(
-                rows[~held], labels[~held]
-            )
+            model = RandomForestClassifier(150, max_depth=6, criterion=criterion, random_state=seed)
+            model.fit(rows[~held], labels[~held])
             into[held] = model.predict_proba(rows[held])
     noise = np.sqrt(((theirs - again) ** 2).mean())  # two forests of scikit-learn differ by this much
     assert np.sqrt(((ours - theirs) ** 2).mean()) < 1.3 * noise
+
+
+@pytest.mark.parametrize(
+    ("criterion", "shares"), [("gini", [0.141, 0.141, 0.706]), ("entropy", [0, 0.554, 0.554])]
+)
+def test_a_stump_cuts_where_the_impurity_that_is_asked_for_falls_most(
+    criterion: Criterion, shares: list[float]
+) -> None:
+    """Gini's impurity falls most between the second and third point, the entropy between the first and second."""
+    counts = np.array([[1950, 0], [1100, 500], [750, 1800]])
+    rows = np.repeat([0, 1, 2, 0, 1, 2], counts.T.ravel())
+    labels = np.repeat([0, 1], counts.sum(axis=0))
+    asked, folds = (
+        np.array([0, 1, 2]),
+        np.concatenate([np.ones(len(rows), dtype=np.int64), np.zeros(3, dtype=np.int64)]),
+    )
+    found = cross_fitted(
+        np.concatenate([rows, asked])[:, None],
+        np.concatenate([labels, [0, 0, 0]]),
+        n_labels=2,
+        folds=folds,
+        forest=Forest(50, depth=1, criterion=criterion),
+    )
+    np.testing.assert_allclose(found[-3:, 1], shares, atol=0.01)
+    model = RandomForestClassifier(50, max_depth=1, criterion=criterion, random_state=0)
+    theirs = model.fit(rows[:, None], labels).predict_proba(asked[:, None])
+    np.testing.assert_allclose(found[-3:], theirs, atol=0.01)
 
 
 def test_a_row_has_no_say_in_its_own_probability() -> None:

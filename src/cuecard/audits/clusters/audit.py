@@ -34,6 +34,7 @@ from cuecard.audits.clusters.clustering import (
 from cuecard.audits.clusters.external_clusters import confidence_histogram, read_dynamics
 from cuecard.audits.clusters.findings import cluster_findings, notable
 from cuecard.audits.clusters.scores import (
+    PRINTED,
     SCORES,
     SWEEP_K,
     Labelled,
@@ -233,7 +234,7 @@ class Clusters:
                 weights=row_weights,
             )
             examples = example_table(part, texts, clusters, distances, seed=self.seed)
-            scores = over_starts(labelled, of_starts)
+            scores = over_starts(labelled, of_starts, wanted=[*SCORES, PRINTED])
             starts = start_table(of_starts, scores[0])
             summary = {
                 **self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens),

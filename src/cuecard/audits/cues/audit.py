@@ -19,6 +19,8 @@ from cuecard.audits.cues.replication import CueRows, cue_rows, held_shares
 from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.audits.cues.view import cue_view
 from cuecard.data import LABELLED_TASKS, Instances, Task
+from cuecard.data.fingerprint import mixed
+from cuecard.data.layout.scheme import CHOICE_LABELS
 from cuecard.data.units import divided_templates
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
@@ -83,6 +85,8 @@ class Cues:
         prior: chance level of a label: its share of train, or 1/number of labels.
         sort: order of the table of cues: by "significance", or by "cueness", the score of ICQ, cues first.
         weights: extra column that holds every instance's weight; all count the same by default.
+        wrong_choices: count the right choice of a question and only so many of its wrong ones, drawn by a hash of
+            their content, as ICQ seems to have done with one; all by default.
         expect: families that are a part of the task, or "words" for all that read what a text says: their cues are
             listed, and are no shortcuts.
     """
@@ -109,6 +113,7 @@ class Cues:
     prior: Prior = "train"
     sort: Order = "significance"
     weights: str | None = None
+    wrong_choices: int | None = None
     expect: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -133,6 +138,8 @@ class Cues:
         ):
             if value not in allowed:
                 raise unknown_name(option, str(value), list(allowed))
+        if self.wrong_choices is not None and self.wrong_choices < 1:
+            raise UsageError(f"wrong_choices must be at least 1, and is {self.wrong_choices}.")
         if self.min_count < 1 or not 0 < self.alpha < 1:
             raise UsageError("min_count must be at least 1, and alpha between 0 and 1.")
 
@@ -144,6 +151,8 @@ class Cues:
         self, data: Instances
     ) -> tuple[CueCounts, Encoded, list[Family], npt.NDArray[np.float64] | None]:
         """Return what `result` takes: the counts of the features, the tokens, the families and unequal weights."""
+        if self.wrong_choices is not None:
+            data = _with_wrong_choices(data, self.wrong_choices)
         begin_units(self.families(), data.train_and_test, self.scope)
         encoded, families = self.prepared(data)
         weights = unequal_weights(encoded.instances, self.weights)
@@ -291,6 +300,22 @@ class Cues:
             "scope": self.scope,
             "min_count": self.min_count,
         }
+
+
+def _with_wrong_choices(data: Instances, n: int) -> Instances:
+    """Return every question with its right choices and `n` of its wrong ones, drawn by a hash of their content."""
+    if data.task != "choice":
+        raise UsageError(
+            f"wrong_choices only applies to questions with choices; this dataset holds {data.task} data."
+        )
+    wrong = data.label_codes != data.labels.index(CHOICE_LABELS[0])
+    drawn = mixed(data.row_hashes)
+    order = np.lexsort((drawn, wrong, data.example_codes))
+    first = np.searchsorted(data.example_codes[order], data.example_codes[order])
+    n_right = np.bincount(data.example_codes, ~wrong)[data.example_codes[order]]
+    kept = np.zeros(len(data), dtype=np.bool_)
+    kept[order] = np.arange(len(data)) - first < n_right + n
+    return data.rows(kept)
 
 
 def _extras(families: Sequence[Family], counts: CueCounts, sample: Encoded) -> set[str]:

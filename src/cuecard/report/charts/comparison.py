@@ -270,14 +270,14 @@ FEWEST_FOR_A_TREND = 3
 
 def comparison_charts(cards: Sequence[Card]) -> list[ChartType]:
     """Return every chart that the cards have the numbers for; none where they have none in common."""
-    table = comparison_table(cards)
+    names = _names(cards)
+    table = comparison_table(cards, names)
     charts = []
     if table.drop_nulls(["psc", "ssc"]).height:
         charts.append(saturation_map(table).properties(width=860, title="Full input and partial input"))
     for x, y in FIGURES.values():
         if {x, y} <= set(table.columns) and table.drop_nulls([x, y]).height >= FEWEST_FOR_A_TREND:
             charts.append(correlation_chart(table, x, y, identity=x == "sota").properties(width=860))
-    names = _names(cards)
     scored = [
         (name, card)
         for name, card in zip(names, cards, strict=True)

@@ -369,7 +369,7 @@ def preset_detail(preset: Preset) -> RenderableType:
         "Task": preset.task,
         "What it is": preset.description,
         "Columns": ", ".join(f"{role}={'+'.join(names)}" for role, names in preset.columns.items()),
-        "Labels": ", ".join(f"{value}={name}" for value, name in preset.labels.items()),
+        "Labels": preset.condition or ", ".join(f"{value}={name}" for value, name in preset.labels.items()),
         "Studied in": ", ".join(preset.papers),
         "Licence": preset.licence,
         "On the Hub": f"{preset.hf}{'/' + preset.config if preset.config else ''}" if preset.hf else "",

@@ -24,10 +24,11 @@ cdef struct Growth:
     int64_t* keys
     int64_t* features
     int64_t tried
+    bint entropy
     uint64_t state
 
 
-# The best Gini cut of a node on one feature: its score (−1 if constant) and the ranks beside it.
+# The best cut of a node on one feature: its score (−1 if constant) and the ranks beside it.
 cdef struct Cut:
     double score
     int64_t low
@@ -157,6 +158,7 @@ def forest(
     int64_t depth,
     int64_t tried,
     uint64_t seed,
+    bint entropy=False,
 ):
     """Return the mean leaf distribution over trees for the held-out points `held`.
 
@@ -164,7 +166,7 @@ def forest(
     `counts` times, or of that weight with `rests` as the fractions beyond whole numbers (empty if there are none).
     Every tree is grown on Poisson(count) copies of each cell: the bootstrap of all rows up to its exact total,
     which a tree does not depend on. Held-out points are led down while the tree grows, and
-    branches that none of them takes are not grown at all.
+    branches that none of them takes are not grown at all. Cuts lower Gini's impurity, or the entropy.
     """
     cdef int64_t n = cells.shape[0], width = cells.shape[1], size, i, f, j, tree
     cdef double[:, ::1] stay
@@ -190,7 +192,7 @@ def forest(
     growth.totals, growth.left = &sums[0], &sums[0] + n_labels
     growth.histogram, growth.occupied = &histogram[0, 0], &occupied[0]
     growth.n_words, growth.keys, growth.features = occupied.shape[0], &keys[0], &features[0]
-    growth.tried, growth.state = tried, seed
+    growth.tried, growth.entropy, growth.state = tried, entropy, seed
     with nogil:
         for tree in range(trees):
             for i in range(n):
@@ -302,11 +304,32 @@ cdef int64_t part_records(Growth* g, int64_t start, int64_t end, int64_t feature
             one[f], two[f] = two[f], one[f]
 
 
+cdef inline double times_log(double x) noexcept nogil:
+    """Return x log x, which is 0 at 0."""
+    return x * log(x) if x > 0.0 else 0.0
+
+
+cdef inline double cut_score(
+    Growth* g, double n_left, double total, double squares_left, double squares_right
+) noexcept nogil:
+    """Return how good a cut is: at least 0, and larger as the weighted impurity of both sides falls.
+
+    By Gini's impurity Σ_k left_k² / left + Σ_k right_k² / right; by the entropy what is left of its maximum.
+    """
+    cdef double n_right = total - n_left, score
+    cdef int64_t k
+    if not g.entropy:
+        return (squares_left * n_right + squares_right * n_left) / (n_left * n_right)
+    score = total * log(<double> g.n_labels) - times_log(n_left) - times_log(n_right)
+    for k in range(g.n_labels):
+        score += times_log(g.left[k]) + times_log(g.totals[k] - g.left[k])
+    return max(score, 0.0)
+
+
 cdef Cut best_cut(Growth* g, int64_t f, int64_t start, int64_t end, double total) noexcept nogil:
     """Return the best cut of a node on one feature.
 
-    The score Σ_k left_k² / left + Σ_k right_k² / right grows as the weighted impurity falls. Both sums of squares
-    are kept up to date while records move from right to left. Few records are sorted; many are counted by rank,
+    Both sums of squares are kept up to date while records move from right to left. Few records are sorted; many are counted by rank,
     with a bit for every rank that occurs, so that empty ones cost nothing.
     """
     cdef int64_t label_at = g.n_features, size = end - start, m, p, k, r, previous = -1, word, first_word, last_word
@@ -335,7 +358,7 @@ cdef Cut best_cut(Growth* g, int64_t f, int64_t start, int64_t end, double total
             r = g.keys[p] >> 32
             if r > previous:
                 if p > 0:
-                    score = (squares_left * (total - n_left) + squares_right * n_left) / (n_left * (total - n_left))
+                    score = cut_score(g, n_left, total, squares_left, squares_right)
                     if score > cut.score:
                         cut.score, cut.low, cut.high = score, previous, r
                 previous = r
@@ -364,7 +387,7 @@ cdef Cut best_cut(Growth* g, int64_t f, int64_t start, int64_t end, double total
             r = word * 64 + lowest_bit(bits)
             bits &= bits - 1
             if previous >= 0:
-                score = (squares_left * (total - n_left) + squares_right * n_left) / (n_left * (total - n_left))
+                score = cut_score(g, n_left, total, squares_left, squares_right)
                 if score > cut.score:
                     cut.score, cut.low, cut.high = score, previous, r
             previous = r
