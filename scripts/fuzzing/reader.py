@@ -15,9 +15,8 @@ from cuecard.card.policy_files import parse_policy
 from cuecard.data import DatasetSpec, Instances, load
 from cuecard.data.space import temporary_space
 from cuecard.errors import CueCardError
-from cuecard.probes import read_predictions
+from cuecard.probes import find_prompt, read_predictions
 from cuecard.probes.examples import check_test
-from cuecard.probes.prompts.study import find_prompt
 from cuecard.remedies.plan.worksheet import applied, read_worksheet
 from cuecard.run import audit, probe
 

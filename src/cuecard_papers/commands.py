@@ -92,7 +92,7 @@ AlsoLabelsOption = Annotated[
     option(
         "--also-labels",
         "LABELS",
-        "--labels of each --also, in their order, such as 'score>3.6=duplicate,not_duplicate'. Default: --labels.",
+        "The --labels of each --also, in their order, such as 'score>3.6=same,other'. Default: as --labels.",
     ),
 ]
 

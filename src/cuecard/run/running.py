@@ -249,6 +249,8 @@ def require_done(section: Section) -> None:
 def require_any(card: Card, names: Iterable[str]) -> None:
     """Raise if all sections that the user named were skipped, with the reason of each."""
     sections = [card[name] for name in names if name in card.sections]
+    if len(sections) == 1 and sections[0].status == "skipped":
+        require_done(sections[0])
     if sections and all(section.status == "skipped" for section in sections):
         reasons = "; ".join(f"{section.title}: {section.reason}" for section in sections)
         raise UsageError(f"None of the named sections can run here. {reasons}.")

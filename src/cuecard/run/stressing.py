@@ -18,7 +18,7 @@ from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
 from cuecard.run.finishing import check_labels
-from cuecard.run.running import Data, ProgressOption, ensure_loaded
+from cuecard.run.running import Data, ProgressOption, ensure_loaded, require_done
 from cuecard.targets import check_folder
 from cuecard.wording import only_applies_to
 
@@ -58,10 +58,7 @@ def hard_examples(
     check_labels(data)
     check_folder(out, STRESS_FILES, inputs=data.report.files)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
-    scored = card["partial_input"]
-    if scored.status != "done":
-        why = f"failed: {scored.reason}" if scored.status == "failed" else scored.reason
-        raise UsageError(f"Hard examples could not be determined: the audit partial_input {why}.")
+    require_done(card["partial_input"])
     parts = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
     return WrittenStressSet(parts, write_stress_set(parts, out, source=source))
 

@@ -94,5 +94,5 @@ def test_too_few_examples_are_told_with_the_number_needed(cuecard, tmp_path):
     )
     ran = cuecard("stress", tmp_path / "two.csv", "--out", tmp_path / "out")
     assert ran.code == 2
-    assert "the audit partial_input needs at least 20 training examples, found 2." in ran.err
+    assert "Partial input cannot run here: needs at least 20 training examples, found 2." in ran.err
     assert not (tmp_path / "out").exists()

@@ -16,7 +16,7 @@ from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, curve, t
 from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.folds import Folds, Grouping, Members, make_folds
 from cuecard.audits.partial_input.guesses import Guesses, gold_of
-from cuecard.audits.partial_input.judging import TESTED_KINDS, Baseline, chance_of, judged
+from cuecard.audits.partial_input.judging import TESTED_KINDS, Baseline, chance_of, judged, smallest_q
 from cuecard.audits.partial_input.leak_scores import (
     Scored,
     examples_of,
@@ -239,7 +239,7 @@ class PartialInput:
             leaks,
             partial_measures(summary),
             {"tokens": self.tokens or suggested_tokeniser(language), "language": language},
-            smallest_q=min((b.q_value for b in baselines if b.kind in TESTED_KINDS), default=None),
+            smallest_q=smallest_q(baselines, self.expect),
         )
 
     def _learned(

@@ -268,14 +268,14 @@ def _relation(baseline: Baseline, task: Task, *, expected: bool) -> Finding:
     """
     ranks = _only_ranks(baseline)
     severity: Severity = "info" if expected or task != "pair" else severity_of_baseline(baseline)
-    what = "this may be the task or a shortcut: a model should exceed this accuracy."
+    what = "so this may be the task or a shortcut; a model should exceed this accuracy."
     if severity != "info":
         what += f" If it is the task, type --expect {baseline.name}."
     elif expected:
-        what = "this is expected as a part of the task (--expect)."
+        what = "which is expected as a part of the task (--expect)."
     text = (
         f"{_rule(baseline, task)} has an accuracy of {_score(baseline, task)}."
-        f"{_beyond_accuracy(baseline, task) if ranks else ''} Shared words compare the two texts: {what}"
+        f"{_beyond_accuracy(baseline, task) if ranks else ''} Shared words compare the two texts, {what}"
     )
     title = _auc_title(baseline, task) if ranks else f"{_rule(baseline, task)} beats chance"
     return _finding(baseline, "medium" if severity == "high" else severity, title, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Iterable
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -355,13 +356,13 @@ def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:
     """Return the lines with q-values over those that were tested, and "at" where chance is not excluded.
 
     Majority and prior are what chance is made of; they are shown, and not counted as tests. Nor are the full
-    input and relations of both texts, which may well succeed: counted, they would make the others look better.
+    input and relations of both texts, which may well succeed: counted, they would make the others look better. A
+    relation itself is corrected for all of them.
     """
     full = next((b.accuracy for b in baselines if b.kind == "full"), None)
-    counted = [b for b in baselines if b.kind in TESTED_KINDS]
-    adjusted = q_values([b.log10_p * math.log(10) for b in counted])
     q = {b.name: 1.0 if b.kind == "reference" else b.p_value for b in baselines}
-    q |= dict(zip([b.name for b in counted], adjusted.tolist(), strict=True))
+    relations = _adjusted(b for b in baselines if b.kind == "relation" or b.kind in TESTED_KINDS)
+    q |= relations | _adjusted(b for b in baselines if b.kind in TESTED_KINDS)
     clear = {b.name for b in baselines if q[b.name] <= alpha and (b.direction == "above" or _surely_below(b))}
     lines = [
         b if b.name in clear else replace(b, turned=None, turned_low=None, turned_high=None)
@@ -376,6 +377,18 @@ def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:
         )
         for b in lines
     ]
+
+
+def smallest_q(baselines: Iterable[Baseline], expect: Container[str]) -> float | None:
+    """Return Simes' p-value of the claim that no line says anything; relations that are expected are not counted."""
+    counted = (b for b in baselines if b.kind == "relation" or b.kind in TESTED_KINDS)
+    return min(_adjusted(b for b in counted if b.name not in expect).values(), default=None)
+
+
+def _adjusted(baselines: Iterable[Baseline]) -> dict[str, float]:
+    lines = list(baselines)
+    adjusted = q_values([b.log10_p * math.log(10) for b in lines])
+    return dict(zip([b.name for b in lines], adjusted.tolist(), strict=True))
 
 
 def _surely_below(baseline: Baseline) -> bool:
