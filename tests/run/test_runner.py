@@ -102,9 +102,7 @@ def test_a_named_section_that_lacks_a_package_is_an_error(monkeypatch):
 
 def test_named_sections_none_of_which_applies_are_an_error_with_the_reasons():
     few = pair_instances([("train", f"p{i}", "h", "yes" if i % 2 else "no") for i in range(4)])
-    with pytest.raises(
-        UsageError, match=r"Clusters of meaning cannot run here: needs "
-    ):
+    with pytest.raises(UsageError, match=r"Clusters of meaning cannot run here: needs "):
         audit(few, only=["clusters"])
     assert audit(few, only=["overview", "clusters"])["clusters"].status == "skipped"
 

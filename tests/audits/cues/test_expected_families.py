@@ -69,4 +69,5 @@ def test_shared_words_of_pairs_are_a_finding_unless_they_are_expected(expect, se
     card = cc.audit(pair_instances(rows), only=("partial_input",), expect=expect)
     [finding] = [finding for finding in card.findings if finding.key == "overlap"]
     assert (finding.severity, "type --expect overlap" in finding.text) == (severity, not expect)
-    assert (finding.card_q <= 0.05) == (not expect)  # the section's only signal counts where it is no part of the task
+    # The section's only signal counts where it is no part of the task.
+    assert (finding.card_q <= 0.05) == (not expect)
