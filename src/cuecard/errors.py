@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -47,6 +47,14 @@ class CueCardError(Exception):
 
 class InputError(CueCardError):
     """The data cannot be used as it is; the message names the file, the row and the remedy."""
+
+
+class UnrecognisedError(InputError):
+    """Columns fill the roles of no task; `roles` are those that they may have in `task`, for a form to propose."""
+
+    def __init__(self, message: str, task: str | None, roles: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(message)
+        self.task, self.roles = task, {**roles}
 
 
 class UsageError(CueCardError):

@@ -114,8 +114,15 @@ def started() -> Iterator[Callable[..., Client]]:
     """Start the app on a folder; it stops with the test."""
     running: list[TestClient] = []
 
-    def start(root: Path, **limits: Any) -> Client:
-        app = create_app(AppSettings(root=root, workers=1, limits=Limits(**limits)))
+    def start(root: Path, *, endpoints: tuple[str, ...] = (), **limits: Any) -> Client:
+        settings = AppSettings(
+            root=root,
+            workers=1,
+            limits=Limits(**limits),
+            endpoints=endpoints,
+            key_variables=("MY_KEY", "OTHER_KEY"),
+        )
+        app = create_app(settings)
         http = TestClient(app, base_url=ADDRESS)
         http.__enter__()
         running.append(http)

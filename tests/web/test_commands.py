@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cuecard.web.forms import inside, reading_of, reading_of_card, shown_command
+from cuecard.web.forms import reading_of, reading_of_card, shown_command
+from cuecard.web.places import inside
 
 
 def test_a_reading_is_found_between_other_options() -> None:

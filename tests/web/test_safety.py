@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable
@@ -157,11 +158,20 @@ def test_what_a_killed_server_left_half_written_is_removed_at_the_next_start(
     assert len(list((root / ".cuecard" / "uploads").rglob("*.csv"))) == 1
 
 
+ENDPOINT = "http://127.0.0.1:9/v1"
+
+
+def stored_bytes(root: Path) -> bytes:
+    """Return everything that the app keeps."""
+    return b"".join(file.read_bytes() for file in (root / ".cuecard").rglob("*") if file.is_file())
+
+
 def test_the_key_of_an_endpoint_is_neither_taken_nor_stored_nor_shown(
-    client: Client, root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, started: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
-    body = {"endpoint": "http://127.0.0.1:9/v1", "model": "m", "key_variable": "MY_KEY", "sample": 1}
+    client = started(root, endpoints=(ENDPOINT,))
+    body = {"endpoint": ENDPOINT, "model": "m", "key_variable": "MY_KEY", "sample": 1}
     refused = client.send("POST", f"/cards/{client.card}/questions", json=body | {"key": "sk-very-secret"})
     assert refused.status_code == 422
     assert "sk-very-secret" not in refused.text
@@ -169,8 +179,91 @@ def test_the_key_of_an_endpoint_is_neither_taken_nor_stored_nor_shown(
     client.send("POST", f"/jobs/{job['id']}/cancel")
     assert "MY_KEY" in job["command"]
     assert "sk-very-secret" not in client.http.get("/api/jobs").text
-    for file in (root / ".cuecard").rglob("*"):
-        assert not file.is_file() or b"sk-very-secret" not in file.read_bytes()
+    assert b"sk-very-secret" not in stored_bytes(root)
+
+
+def test_only_endpoints_and_variables_that_the_server_was_started_with_are_used(
+    root: Path, started: Callable[..., Client]
+) -> None:
+    client = started(root, endpoints=(ENDPOINT,))
+    body = {"endpoint": ENDPOINT, "model": "m", "sample": 1}
+    for other in ("http://127.0.0.1:10/v1", "http://169.254.169.254/latest", ENDPOINT + "/../admin", ""):
+        answer = client.send("POST", f"/cards/{client.card}/questions", json=body | {"endpoint": other})
+        assert answer.status_code == 422
+        assert "serve --endpoint" in answer.json()["problem"]
+    for variable in ("AWS_SECRET_ACCESS_KEY", "HOME", "OPENAI_API_KEY"):
+        answer = client.send(
+            "POST", f"/cards/{client.card}/questions", json=body | {"key_variable": variable}
+        )
+        assert answer.status_code == 422
+        assert "serve --key-variable" in answer.json()["problem"]
+    assert client.get("/jobs")["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://user:hunter2@127.0.0.1:9/v1", "https://hunter2@host/v1", "s3://k:hunter2@bucket/a.csv"],
+)
+def test_an_address_with_a_password_is_neither_stored_nor_repeated(
+    root: Path, started: Callable[..., Client], address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = started(root, endpoints=(ENDPOINT,))
+    card = f"/cards/{client.card}"
+    for path, body in (
+        (f"{card}/questions", {"endpoint": address, "model": "m"}),
+        (f"{card}/questions", {"endpoint": ENDPOINT, "model": address}),
+        (f"{card}/questions", {"endpoint": ENDPOINT, "model": "m", "prompts": [address]}),
+        ("/audits", {"data": {"train": address}}),
+        ("/audits", {"data": {"train": "data/houses_train.csv"}, "settings": {"clusters.embed": address}}),
+        ("/audits", {"data": {"train": "data/houses_train.csv"}, "settings": {address: "1"}}),
+        ("/audits", {"data": {"train": "data/houses_train.csv"}, "name": address}),
+        (f"{card}/plans", {"goals": [address]}),
+        ("/preview", {"train": address}),
+    ):
+        answer = client.send("POST", path, json=body)
+        assert answer.status_code == 422, (path, body)
+        assert "hunter2" not in answer.text
+    assert b"hunter2" not in stored_bytes(root)
+    assert "hunter2" not in caplog.text
+
+
+def test_control_characters_are_refused_in_every_field(client: Client) -> None:
+    for character in ("\0", "\x01", "\x1b", "\n", "\x7f", "\ud800"):
+        _check_refused(client, f"a{character}b", f"/cards/{client.card}")
+    assert client.get("/jobs")["jobs"] == []
+
+
+def _check_refused(client: Client, text: str, card: str) -> None:
+    headers = {"x-cuecard-page": client.token, "content-type": "application/json"}
+    for path, body in (
+        ("/audits", {"data": {"train": text}}),
+        ("/audits", {"data": {"train": "data/houses_train.csv", "columns": text}}),
+        ("/audits", {"data": {"train": "data/houses_train.csv"}, "name": text}),
+        ("/audits", {"data": {"train": "data/houses_train.csv"}, "settings": {"cues.tokens": text}}),
+        ("/audits", {"data": {"train": "data/houses_train.csv"}, "settings": {text: "1"}}),
+        ("/preview", {"train": text}),
+        (f"{card}/probes", {"models": [text]}),
+        (f"{card}/probes", {"models": ["linear"], "cues": [text]}),
+        (f"{card}/remedies", {"method": text}),
+        (f"{card}/plans", {"goals": [text]}),
+        (f"{card}/questions", {"endpoint": text, "model": "m"}),
+    ):
+        answer = client.http.post(f"/api{path}", content=json.dumps(body), headers=headers)
+        assert answer.status_code == 422, (path, body)
+        assert "control characters" in answer.json()["problem"]
+
+
+def test_control_characters_in_an_address_are_answered(client: Client) -> None:
+    card = client.prepared()
+    for character in ("%00", "%01", "%1b", "%0a", "%7f", "%ff", "%ed%a0%80"):
+        for path in (
+            f"/api/cards?search={character}", f"/api/cards/{card}/tables/cues?search={character}",
+            f"/api/cards/{card}/tables/cues?where=feature:=:{character}", f"/api/cards/{card}/cues/word/{character}",
+            f"/api/cards/{card}/examples?family=word&feature={character}", f"/api/cards/{character}",
+            f"/cards/{card}/cue?family=word&feature={character}", f"/jobs/{character}", f"/compare?card={character}",
+            f"/api/cards/{card}/charts/{character}", f"/cards/{card}/table/{character}",
+        ):  # fmt: skip
+            assert client.http.get(path).status_code < 500, path
 
 
 def test_no_page_has_an_inline_script_style_or_handler(client: Client) -> None:

@@ -29,15 +29,11 @@ from cuecard.cli.verbs.cards import (
     BOARD_EXAMPLES,
     COMPARE_EXAMPLES,
     EXPORT_EXAMPLES,
-    MCP_EXAMPLES,
     REPORT_EXAMPLES,
-    SERVE_EXAMPLES,
     board,
     compare,
     export,
-    mcp,
     report,
-    serve,
 )
 from cuecard.cli.verbs.check import CHECK_EXAMPLES, check
 from cuecard.cli.verbs.correct import CORRECT_EXAMPLES, correct
@@ -45,6 +41,7 @@ from cuecard.cli.verbs.debias import DEBIAS_EXAMPLES, debias
 from cuecard.cli.verbs.demo import DEMO_EXAMPLES, demo
 from cuecard.cli.verbs.plan import PLAN_EXAMPLES, STRESS_EXAMPLES, plan, stress
 from cuecard.cli.verbs.probe import PROBE_EXAMPLES, probe
+from cuecard.cli.verbs.servers import MCP_EXAMPLES, SERVE_EXAMPLES, mcp, serve
 from cuecard.cli.verbs.tools import app as tools
 from cuecard.cli.verbs.train import TRAIN_EXAMPLES, train
 from cuecard.errors import CueCardError, FailedError, printable

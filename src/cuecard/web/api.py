@@ -10,10 +10,11 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from cuecard import wording
 from cuecard.web import tables
+from cuecard.web.bodies import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
 from cuecard.web.explorer import biased
 from cuecard.web.forms import all_forms
 from cuecard.web.library import Entry
-from cuecard.web.safety import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
+from cuecard.web.places import own_file
 from cuecard.web.service import Service
 from cuecard.web.uploads import receive
 
@@ -246,14 +247,15 @@ def plans(entry: Entries, service: Services) -> Json:
 @router.get("/cards/{card}/models")
 def biased_models(entry: Entries, service: Services) -> Json:
     """Return which model is biased by which cue, of all models that were probed on the dataset of a card."""
-    return biased(entry, service.library.entries())
+    return biased(service.settings.root, entry, service.library.entries())
 
 
 @router.get("/cards/{card}/weights")
 def weights(entry: Entries, service: Services) -> FileResponse:
     """Download the weighted rows that a remedy wrote."""
     for kind in (".parquet", ".csv", ".tsv", ".jsonl"):
-        if (file := service.settings.weights / f"{entry.folder.name}{kind}").is_file():
+        file = service.settings.weights / f"{entry.folder.name}{kind}"
+        if own_file(service.settings.root, file):
             return FileResponse(file, filename=file.name, media_type="application/octet-stream")
     raise HTTPException(404, "This card has no weighted rows.")
 
@@ -276,8 +278,9 @@ def one_job(job: str, service: Services) -> Json:
 @router.get("/jobs/{job}/file")
 def job_file(job: str, service: Services) -> FileResponse:
     """Download what a job wrote: the worksheet of a plan, or the answers of a language model."""
-    if one_job(job, service)["file"] is None or not (file := Path(service.state.job(job).out)).is_file():
+    if one_job(job, service)["file"] is None:
         raise HTTPException(404, "This job has no file to download.")
+    file = Path(service.state.job(job).out)
     return FileResponse(file, filename=file.name, media_type="application/octet-stream")
 
 

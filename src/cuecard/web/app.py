@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from cuecard._version import __version__
 from cuecard.errors import CueCardError
 from cuecard.web import api, pages
+from cuecard.web.bodies import field_title
 from cuecard.web.safety import Asgi, Guard
 from cuecard.web.service import Service
 from cuecard.web.state import AppSettings
@@ -80,8 +81,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][1:])
-    return _answer(request, 422, f"{where}: {first['msg']}")
+    said = str(first["msg"]).removeprefix("Value error, ")
+    names = [part for part in first["loc"][1:] if isinstance(part, str)]
+    if first["type"] == "value_error" or not names:
+        return _answer(request, 422, said)
+    return _answer(request, 422, f"{field_title(names[-1])}: {said}")
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -16,8 +16,9 @@ from cuecard.card.files import TABLES_FOLDER
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.findings import highlight
+from cuecard.web.bodies import Json
 from cuecard.web.library import Entry, Library
-from cuecard.web.safety import Json
+from cuecard.web.places import own_file
 from cuecard.web.tables import (
     MOST_ROWS,
     Page,
@@ -50,11 +51,11 @@ _ORDER = tuple(RELIANCE)
 _PER_CUE = frozenset({"model", "family", "feature"})
 
 
-def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dict[str, list[Row]]:
+def of_cue(root: Path, entry: Entry, entries: list[Entry], family: str, feature: str) -> dict[str, list[Row]]:
     """Return what models do with a cue: rows of the first tables of probes, and what they answer, by card."""
     same = (("family", "=", family), ("feature", "=", feature))
     rows: dict[str, list[Row]] = {"models": [], "answers": []}
-    for other, name, file in _tables(entry, entries):
+    for other, name, file in _tables(root, entry, entries):
         kind = "answers" if name == ANSWERS else "models" if name in other.first_tables else None
         if kind is None or not set(columns_of(file)) >= _PER_CUE:
             continue
@@ -64,10 +65,10 @@ def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dic
     return {kind: _once(each, "model", "test", "answer") for kind, each in rows.items()}
 
 
-def biased(entry: Entry, entries: list[Entry]) -> Json:
+def biased(root: Path, entry: Entry, entries: list[Entry]) -> Json:
     """Return which model is biased by which cue: a row for each, the strongest first, and a count per model."""
     rows: list[Row] = []
-    for other, name, file in _tables(entry, entries):
+    for other, name, file in _tables(root, entry, entries):
         if name != VERDICTS or not set(columns_of(file)) >= _PER_CUE | {"verdict"}:
             continue
         page = table_page(file, Query(limit=MOST_ROWS))
@@ -96,7 +97,7 @@ def _once(rows: list[Row], *names: str) -> list[Row]:
     return list(kept.values())
 
 
-def answered(entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
+def answered(root: Path, entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
     """Return the models that answered the examples of a card, each with the card whose examples say so.
 
     Cards of the same files have the same examples in the same order: models that were probed later count for all.
@@ -104,7 +105,7 @@ def answered(entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
     cards: dict[str, Entry] = {}
     for other in [entry, *entries]:
         file = other.folder / TABLES_FOLDER / "examples.parquet"
-        if other.fingerprint == entry.fingerprint and file.is_file():
+        if other.fingerprint == entry.fingerprint and own_file(root, file):
             for name in columns_of(file):
                 if name.startswith(RIGHT):
                     cards.setdefault(name.removeprefix(RIGHT), other)
@@ -119,12 +120,16 @@ def _rank(verdict: str) -> int:
     return _ORDER.index(verdict) if verdict in _ORDER else len(_ORDER)
 
 
-def _tables(entry: Entry, entries: list[Entry]) -> Iterator[tuple[Entry, str, Path]]:
+def _tables(root: Path, entry: Entry, entries: list[Entry]) -> Iterator[tuple[Entry, str, Path]]:
     """Give the tables of all cards of the same dataset, the newest first."""
     for other in sorted(entries, key=lambda one: one.created, reverse=True):
         if other.fingerprint == entry.fingerprint or other.name == entry.name:
-            for file in sorted((other.folder / TABLES_FOLDER).glob("*.parquet")):
-                yield other, file.stem, file
+            yield from ((other, file.stem, file) for file in table_files(root, other))
+
+
+def table_files(root: Path, entry: Entry) -> list[Path]:
+    """Return the tables of a card that lie below the root."""
+    return [one for one in sorted((entry.folder / TABLES_FOLDER).glob("*.parquet")) if own_file(root, one)]
 
 
 NOT_PREPARED = "The pages of this card are being prepared."
@@ -158,7 +163,7 @@ class Explorer:
 
     def tables(self, entry: Entry) -> list[str]:
         """Return the names of a card's tables."""
-        return sorted(file.stem for file in (entry.folder / TABLES_FOLDER).glob("*.parquet"))
+        return [file.stem for file in table_files(self.root, entry)]
 
     def table(self, entry: Entry, name: str, query: Query) -> Page:
         """Return a page of one of the card's tables."""
@@ -192,7 +197,7 @@ class Explorer:
             "cue": row,
             "labels": labels,
             "together": [one for one in group if (one["family"], one["feature"]) != (family, feature)],
-            **of_cue(entry, self.library.entries(), family, feature),
+            **of_cue(self.root, entry, self.library.entries(), family, feature),
         }
 
     def examples(
@@ -242,11 +247,11 @@ class Explorer:
 
     def models(self, entry: Entry) -> list[str]:
         """Return the models whose predictions examples can be filtered by."""
-        return sorted(answered(entry, self.library.entries()))
+        return sorted(answered(self.root, entry, self.library.entries()))
 
     def _by_models(self, entry: Entry, query: Query) -> tuple[Query, dict[str, Path]]:
         """Return a query whose filters by models of other cards read those, and where these models' answers are."""
-        own, cards = self._examples(entry), answered(entry, self.library.entries())
+        own, cards = self._examples(entry), answered(self.root, entry, self.library.entries())
         sources: dict[str, Path] = {}
         where, beside = [], []
         for condition in query.where:

@@ -23,6 +23,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from cuecard._lazy import PYTHON
 from cuecard.analysis import Analysis
+from cuecard.errors import UsageError
 from cuecard.run.next_commands import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
 
 #: Options that say how a dataset is read, with a value; the seed is one of them where it draws the held-out split.
@@ -89,20 +90,6 @@ def reading_of_card(command: str, folder: Path) -> Reading | None:
     return reading_of(command)
 
 
-def inside(root: Path, path: str) -> Path | None:
-    """Return a path below the root, whole; None where it leads outside.
-
-    Only files may be read that the user put below the root: a card, or a page, that names another one gets nothing.
-    """
-    if not path or "\0" in path:
-        return None
-    try:
-        whole = (root / path).resolve()
-    except (OSError, RuntimeError, ValueError):
-        return None
-    return whole if whole.is_relative_to(root.resolve()) else None
-
-
 def shown_command(verb: str, arguments: Sequence[str], root: Path) -> str:
     """Return what a user in the root folder would type."""
     prefix = f"{root.resolve()}/"
@@ -134,8 +121,13 @@ def all_forms() -> dict[str, Any]:
 @cache
 def _loaded() -> dict[str, Any]:
     words = [*PYTHON, "-m", "cuecard.web.forms"]
-    output = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
-    answer: dict[str, Any] = json.loads(output)
+    try:
+        output = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        answer: dict[str, Any] = json.loads(output)
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        raise UsageError(
+            "The analyses could not be loaded: try again, or see `cuecard audit --help`."
+        ) from None
     return answer
 
 
@@ -211,10 +203,18 @@ def main() -> None:
     with redirect_stdout(sys.stderr):
         from cuecard.audits import AUDITS
         from cuecard.models import MODELS
+        from cuecard.probes.prompts.asking import BUILT_IN
+        from cuecard.probes.prompts.inputs import INPUTS
         from cuecard.remedies import REMEDIES
 
         audits, remedies = ({n: kinds.get(n) for n in kinds.names()} for kinds in (AUDITS, REMEDIES))
-        answer = {"audits": forms(audits), "remedies": forms(remedies), "models": MODELS.names()}
+        answer = {
+            "audits": forms(audits),
+            "remedies": forms(remedies),
+            "models": MODELS.names(),
+            "prompts": list(BUILT_IN),
+            "inputs": {task: list(names) for task, names in INPUTS.items()},
+        }
     print(json.dumps(answer))
 
 

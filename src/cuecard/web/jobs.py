@@ -8,14 +8,18 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cuecard._lazy import PYTHON
+from cuecard.errors import in_form
+from cuecard.web.bodies import Json
 from cuecard.web.library import Library
-from cuecard.web.safety import Json
+from cuecard.web.places import own_file
+from cuecard.web.safety import LOG, without_message
 from cuecard.web.state import ENDED, AppSettings, Job, State
 from cuecard.web.uploads import remove_unfinished
 
@@ -48,7 +52,7 @@ class Jobs:
         remove_unfinished(self.settings, self.state)
         for folder in self.settings.prepared.glob(".preparing-*"):
             shutil.rmtree(folder, ignore_errors=True)
-        for job in self.state.jobs("running"):
+        for job in self.state.jobs("running", limit=1_000):
             _end_leftover(job)
             if job.attempts < MOST_ATTEMPTS:
                 self.state.requeue(job.id)
@@ -96,7 +100,9 @@ class Jobs:
             "ended": job.ended,
             "steps": [str(step.get("stage", ""))[:200] for step in steps],
             "said": self._said(job) if job.kind in WITH_FILE and job.status in ENDED else "",
-            "file": Path(job.out).name if job.status == "done" and job.kind in WITH_FILE else None,
+            "file": Path(job.out).name
+            if job.status == "done" and job.kind in WITH_FILE and own_file(self.settings.root, Path(job.out))
+            else None,
             "card": self.library.id_of(Path(job.out))
             if job.status == "done" and job.kind in WITH_CARD
             else None,
@@ -116,18 +122,28 @@ class Jobs:
             await asyncio.sleep(_POLL)
 
     async def _run_queue(self) -> None:
+        unsaid: dict[str, str] = {}  # how jobs ended that the database would not take
         while True:
-            while len(self._running) < self.settings.workers:
-                job = await asyncio.to_thread(self.state.next_job)
-                if job is None:
-                    break
-                task = asyncio.create_task(self._run(job))
-                self._running[job.id] = task
-                task.add_done_callback(partial(self._forget, job.id))
+            try:
+                for job_id in [one for one in unsaid if one not in self._running]:
+                    await asyncio.to_thread(self.state.end_job, job_id, "failed", unsaid[job_id])
+                    del unsaid[job_id]
+                while len(self._running) < self.settings.workers:
+                    job = await asyncio.to_thread(self.state.next_job)
+                    if job is None:
+                        break
+                    task = asyncio.create_task(self._run(job))
+                    self._running[job.id] = task
+                    task.add_done_callback(partial(self._forget, job.id, unsaid))
+            except (sqlite3.Error, OSError) as error:  # a full disk, perhaps for a while
+                LOG.error("%s", without_message(error))
             await asyncio.sleep(_POLL)
 
-    def _forget(self, job_id: str, _: asyncio.Task[None]) -> None:
+    def _forget(self, job_id: str, unsaid: dict[str, str], task: asyncio.Task[None]) -> None:
         self._running.pop(job_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            LOG.error("%s", without_message(error))
+            unsaid[job_id] = "The job stopped because of an error of the app: the server's log says where."
 
     async def _run(self, job: Job) -> None:
         self._progress_file(job.id).unlink(missing_ok=True)
@@ -142,7 +158,7 @@ class Jobs:
                     self._process(job, command), timeout=self.settings.limits.job_seconds
                 )
                 if code not in (0, 1):  # 1: the card is there, one of its analyses failed
-                    self.state.end_job(job.id, "failed", _reason(code, message))
+                    self.state.end_job(job.id, "failed", self.without_root(_reason(code, message)))
                     return
             self.state.end_job(job.id, "done")
             self.library.refresh()
@@ -183,7 +199,16 @@ class Jobs:
             text = self._output_file(job.id).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
-        return text.replace(f"{self.settings.root.resolve()}/", "")[-MOST_SAID:]
+        return self.without_root(text)[-MOST_SAID:]
+
+    def without_root(self, text: str) -> str:
+        """Return a message with paths as the user knows them, and uploads by the names that they had."""
+        uploads = f"{self.settings.uploads.relative_to(self.settings.root)}/"
+        text = text.replace(f"{self.settings.root.resolve()}/", "")
+        if uploads in text:
+            for file, name in self.state.upload_names().items():
+                text = text.replace(file, name)
+        return text
 
     def _output_file(self, job_id: str) -> Path:
         return self.settings.jobs / f"{job_id}.out"
@@ -227,4 +252,4 @@ def _reason(code: int, message: str) -> str:
     if not lines:
         return f"The job ended with exit code {code}."
     text = " ".join(lines) if code == 2 else lines[-1]
-    return text.removeprefix("cuecard: ")[:MOST_REASON]
+    return in_form(text.removeprefix("cuecard: "))[:MOST_REASON]

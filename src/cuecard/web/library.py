@@ -16,7 +16,8 @@ from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.errors import InputError, UsageError
 from cuecard.report.verdict import verdict
-from cuecard.web.safety import Json
+from cuecard.web.bodies import Json
+from cuecard.web.places import own_file
 from cuecard.web.state import AppSettings, State
 
 
@@ -162,6 +163,8 @@ class Library:
         return file in self._read and self._read[file][0] == _mark(file)
 
     def _entry(self, file: Path) -> Entry | None:
+        if not own_file(self.settings.root, file):
+            return None
         try:
             raw = file.read_bytes()
             card = card_without_tables(raw, file)

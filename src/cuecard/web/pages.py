@@ -19,9 +19,11 @@ from cuecard.report.html.page import CHART_LIBRARY
 from cuecard.report.html.page import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
+from cuecard.web.bodies import Json
 from cuecard.web.forms import all_forms, equivalent
 from cuecard.web.library import Entry
-from cuecard.web.safety import REPORT_POLICY, Json
+from cuecard.web.places import own_file
+from cuecard.web.safety import REPORT_POLICY
 from cuecard.web.service import Service
 from cuecard.wording import display_text
 
@@ -163,10 +165,10 @@ def table_page(request: Request, entry: Entries, service: Services, table: str) 
 
 
 @router.get("/cards/{card}/report")
-def report(entry: Entries) -> FileResponse:
+def report(entry: Entries, service: Services) -> FileResponse:
     """Return the report of a card, which runs apart from the app."""
     file = entry.folder / "report.html"
-    if not file.is_file():
+    if not own_file(service.settings.root, file):
         raise HTTPException(404, "This card has no report.")
     return FileResponse(file, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
 
@@ -187,7 +189,7 @@ def _of_card(
         page=page,
         label_colours=labels,
         tables=service.explorer.tables(entry),
-        has_report=(entry.folder / "report.html").is_file(),
+        has_report=own_file(service.settings.root, entry.folder / "report.html"),
         command=equivalent(
             template.partition(".")[0],
             entry.command,

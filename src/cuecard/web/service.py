@@ -19,15 +19,27 @@ from cuecard.analysis import Measure
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
+from cuecard.web.bodies import (
+    AskBody,
+    AuditBody,
+    DataBody,
+    DebiasBody,
+    Json,
+    PlanBody,
+    ProbeBody,
+    field_title,
+)
 from cuecard.web.explorer import Explorer
-from cuecard.web.forms import NOT_OF_TRAINING, Reading, inside, names_in, reading_of_card, shown_command
+from cuecard.web.forms import NOT_OF_TRAINING, Reading, names_in, reading_of_card, shown_command
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
-from cuecard.web.safety import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
+from cuecard.web.places import Places, inside, own_file
 from cuecard.web.state import AppSettings, Job, State, Upload
 from cuecard.web.uploads import ENDINGS, stem_of
 
 PREVIEW_SECONDS = 60.0
+#: Processes that look at files at the same time; further previews wait.
+PREVIEWS = 2
 MOST_FILES = 2_000
 UPLOAD = "upload:"
 
@@ -37,6 +49,9 @@ class Service:
 
     def __init__(self, settings: AppSettings) -> None:
         self.settings = settings
+        self.places = Places(settings)
+        self.places.target(settings.own)
+        self._previews = asyncio.Semaphore(PREVIEWS)
         self.state = State(settings.own / "app.sqlite3")
         self.library = Library(settings, self.state)
         self.jobs = Jobs(settings, self.state, self.library)
@@ -47,26 +62,23 @@ class Service:
     def data_files(self) -> list[str]:
         """Return the data files below the root, by their path from there."""
         names: list[str] = []
-        for file in sorted(self.settings.root.rglob("*")):
-            parts = file.relative_to(self.settings.root).parts
-            if any(part.startswith(".") for part in parts) or "tables" in parts:
-                continue
-            if file.is_file() and file.name.lower().endswith(ENDINGS) and file.name != "card.json":
-                names.append("/".join(parts))
-            if len(names) >= MOST_FILES:
-                break
+        for folder, folders, files in os.walk(self.settings.root):
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "tables")
+            for name in sorted(files):
+                place = Path(folder, name)
+                if name.startswith(".") or name == "card.json" or not name.lower().endswith(ENDINGS):
+                    continue
+                if own_file(self.settings.root, place):
+                    names.append(place.relative_to(self.settings.root).as_posix())
+                if len(names) >= MOST_FILES:
+                    return names
         return names
 
-    def path_of(self, source: str) -> str:
-        """Return the whole path of a file that a page names: an upload, or a path below the root."""
+    def path_of(self, source: str, field: str = "") -> str:
+        """Return the whole path of a file that a page names in a field: an upload, or a path below the root."""
         if source.startswith(UPLOAD):
             return str(self.settings.root / self._upload(source).file)
-        place = inside(self.settings.root, source)
-        if place is None or place.is_relative_to(self.settings.own.resolve()):
-            raise InputError(f"{source!r} is not below the folder that the app was started with.")
-        if not place.exists():
-            raise InputError(f"{source!r} does not exist below the folder that the app was started with.")
-        return str(place)
+        return str(self.places.existing(source, field_title(field) if field else ""))
 
     def _upload(self, source: str) -> Upload:
         try:
@@ -76,7 +88,7 @@ class Service:
 
     def reading(self, data: DataBody) -> Reading:
         """Return how a dataset is read, its paths checked."""
-        options = [("--test", self.path_of(data.test))] if data.test else []
+        options = [("--test", self.path_of(data.test, "test"))] if data.test else []
         for name, value in (
             ("--task", data.task),
             ("--columns", data.columns),
@@ -86,7 +98,7 @@ class Service:
         ):
             options += [(name, value)] if value else []
         options += [("--on-error", data.on_error)] if data.on_error != "stop" else []
-        return Reading(self.path_of(data.train), tuple(options))
+        return Reading(self.path_of(data.train, "train"), tuple(options))
 
     async def preview(self, data: DataBody) -> Json:
         """Return the first rows of a dataset and how its columns are understood."""
@@ -99,20 +111,8 @@ class Service:
             "labels": data.labels or None,
             "header": data.header or None,
         }
-        process = await asyncio.create_subprocess_exec(
-            *(*PYTHON, "-m", "cuecard.web.uploads"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            output, _ = await asyncio.wait_for(
-                process.communicate(json.dumps(request).encode()), timeout=PREVIEW_SECONDS
-            )
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            raise InputError(f"The file could not be previewed within {PREVIEW_SECONDS:g} seconds.") from None
+        async with self._previews:
+            output = await self._previewed(json.dumps(request).encode())
         try:
             answer: dict[str, Any] = json.loads(output)
         except ValueError:
@@ -121,11 +121,30 @@ class Service:
         answer["command"] = shown_command("audit", reading.arguments(), self.settings.root)
         return answer
 
+    async def _previewed(self, request: bytes) -> bytes:
+        """Return what a process says that looks at a file."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(*PYTHON, "-m", "cuecard.web.uploads"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise InputError(f"The file cannot be previewed now ({error.strerror}): try again.") from None
+        try:
+            output, _ = await asyncio.wait_for(process.communicate(request), timeout=PREVIEW_SECONDS)
+        except TimeoutError:
+            raise InputError(f"The file could not be previewed within {PREVIEW_SECONDS:g} seconds.") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return output
+
     def without_root(self, text: str) -> str:
-        """Return a message with paths as the user knows them."""
-        return text.replace(f"{self.settings.uploads.resolve()}/", "").replace(
-            f"{self.settings.root.resolve()}/", ""
-        )
+        """Return a message with paths as the user knows them, and uploads by the names that they had."""
+        return self.jobs.without_root(text)
 
     def side_by_side(self, entries: Sequence[Entry]) -> list[Json]:
         """Return a row per measure that a card has, with a cell per card: written out, and the bare number."""
@@ -147,6 +166,7 @@ class Service:
         for name in body.only:
             if name not in names_in("audits"):
                 raise unknown_name("audit", name, names_in("audits"))
+        self.places.check_settings(body.settings)
         reading = self.reading(body.data)
         name = body.name or self._dataset_name(body.data.train)
         arguments = reading.arguments()
@@ -171,16 +191,19 @@ class Service:
         """Queue a probe of models on the dataset of a card."""
         if not body.predictions and not body.models:
             raise UsageError("There is nothing to probe: upload predictions or choose a model.")
+        self.places.check_settings(body.settings)
         reading = self._reading_of(entry)
         if body.test:
             options = [(n, v) for n, v in reading.options if n not in NOT_OF_TRAINING]
-            reading = Reading(reading.train, (("--test", self.path_of(body.test)), *options), reading.flags)
+            reading = Reading(
+                reading.train, (("--test", self.path_of(body.test, "test")), *options), reading.flags
+            )
         arguments = reading.arguments()
         for source in body.predictions:
             named = f"{stem_of(self._upload(source).name)}=" if source.startswith(UPLOAD) else ""
-            arguments += ["--predictions", f"{named}{self.path_of(source)}"]
+            arguments += ["--predictions", f"{named}{self.path_of(source, 'predictions')}"]
         for model in body.models:
-            arguments += ["--model", model if model in names_in("models") else self.path_of(model)]
+            arguments += ["--model", model if model in names_in("models") else self.path_of(model, "models")]
         arguments += ["--cues", ",".join(body.cues)] if body.cues else []
         arguments += _settings(body.settings)
         folder = self._new_folder(body.name or f"{entry.name}-models", reading)
@@ -189,16 +212,40 @@ class Service:
     def ask(self, entry: Entry, body: AskBody) -> Job:
         """Queue questions to a language model; its answers become a predictions file below the root."""
         reading = self._reading_of(entry)
-        out = self._free(self.settings.root / "predictions", f"{_word(body.model)}.jsonl")
+        if body.endpoint.rstrip("/") not in {one.rstrip("/") for one in self.settings.endpoints}:
+            raise UsageError(
+                "Endpoint: only addresses that the server was started with are asked. Start it again with "
+                "`cuecard serve --endpoint URL`."
+            )
+        key_variable = body.key_variable or self.settings.key_variables[0]
+        if key_variable not in self.settings.key_variables:
+            raise UsageError(
+                "Variable that holds the key: only those that the server was started with are read. Start it again "
+                "with `cuecard serve --key-variable NAME`."
+            )
+        out = self._free(self.settings.predictions, f"{_word(body.model)}.jsonl")
         arguments = [*reading.arguments(), "--endpoint", body.endpoint, "--model", body.model]
-        arguments += ["--key-variable", body.key_variable] if body.key_variable != "OPENAI_API_KEY" else []
-        arguments += ["--sample", str(body.sample)] if body.sample else []
-        return self._queue("ask", f"Answers of {body.model}", [*arguments, "--out", str(out)], out)
+        for prompt in body.prompts:
+            arguments += [
+                "--prompt",
+                prompt if prompt in names_in("prompts") else self.path_of(prompt, "prompts"),
+            ]
+        for name, value in (
+            ("--input", ",".join(body.inputs)), ("--permute", body.permute), ("--stress", body.stress),
+            ("--sample", body.sample), ("--max-requests", body.max_requests), ("--max-cost", body.max_cost),
+        ):  # fmt: skip
+            arguments += [name, f"{value}"] if value else []
+        arguments += ["--structured"] if body.structured else []
+        arguments += ["--key-variable", key_variable] if key_variable != "OPENAI_API_KEY" else []
+        arguments += ["--dry-run"] if body.dry_run else []
+        title = f"Requests to {body.model}, counted" if body.dry_run else f"Answers of {body.model}"
+        return self._queue("ask", title, [*arguments, "--out", str(out)], out)
 
     def debias(self, entry: Entry, body: DebiasBody) -> Job:
         """Queue a remedy; its weighted rows and its card are written below the root."""
         if body.method not in names_in("remedies"):
             raise unknown_name("remedy", body.method, names_in("remedies"))
+        self.places.check_settings(body.settings)
         reading = self._reading_of(entry)
         folder = self._new_folder(body.name or f"{entry.name}-weights", reading)
         ending = "".join(Path(reading.train).suffixes[-2:]) if Path(reading.train).is_file() else ""
@@ -206,7 +253,7 @@ class Service:
         arguments = reading.arguments(without=NOT_OF_TRAINING)
         arguments += ["--method", body.method, *_settings(body.settings)]
         rows = self.settings.weights / f"{folder.name}{kind}"
-        rows.parent.mkdir(exist_ok=True)
+        self.places.target(rows.parent)
         arguments += ["--out", str(rows), "--report", str(folder)]
         return self._queue("debias", f"Weights for {entry.name}", arguments, folder)
 
@@ -219,7 +266,6 @@ class Service:
         arguments += ["--change", body.change] if body.change != "drop" else []
         arguments += ["--method", body.method] if body.method else []
         arguments += ["--budget", str(body.budget)] if body.budget else []
-        out.parent.mkdir(exist_ok=True)
         return self._queue("plan", f"Plan for {entry.name}", [*arguments, "--out", str(out)], out)
 
     def plans(self, entry: Entry) -> list[Job]:
@@ -252,12 +298,14 @@ class Service:
         reading = reading_of_card(entry.command, entry.folder)
         if reading is None:
             raise InputError("The card does not say how its data was read: audit the data again from here.")
-        whole = {path: inside(self.settings.root, path) for path in reading.files}
-        for path, place in whole.items():
+        whole: dict[str, Path] = {}
+        for path in reading.files:
+            place = inside(self.settings.root, path)
             if place is None or not place.exists():
                 raise InputError(
                     f"{self.without_root(path)} of this card is not below the folder of the app."
                 )
+            whole[path] = place
         options = tuple(
             (name, str(whole[value]) if name in ("--test", "--label-file") else value)
             for name, value in reading.options
@@ -271,7 +319,8 @@ class Service:
         return self._free(self.settings.runs, _word(name or plain))
 
     def _free(self, parent: Path, name: str) -> Path:
-        """Return a path that no file and no job has."""
+        """Return a path that no file and no job has, in a folder of the root that is made where it is absent."""
+        self.places.target(parent)
         taken = {job.out for job in self.state.jobs(limit=1000)}
         stem, dot, ending = name.partition(".")
         for i in range(1, 10_000):

@@ -41,6 +41,8 @@ class AppSettings:
     workers: int = 2
     token: str | None = None
     limits: Limits = field(default_factory=Limits)
+    endpoints: tuple[str, ...] = ()  # that may be asked
+    key_variables: tuple[str, ...] = ("OPENAI_API_KEY",)  # that may be read for them
 
     @property
     def own(self) -> Path:
@@ -66,6 +68,11 @@ class AppSettings:
     def worksheets(self) -> Path:
         """Where the worksheets of plans are written."""
         return self.root / "worksheets"
+
+    @property
+    def predictions(self) -> Path:
+        """Where answers of language models are written."""
+        return self.root / "predictions"
 
     @property
     def prepared(self) -> Path:
@@ -159,7 +166,10 @@ class Upload:
 
 
 class State:
-    """The database; every call opens its own connection, so that it is safe in threads and after a restart."""
+    """The database; every call opens its own connection, so that it is safe in threads and after a restart.
+
+    Jobs are in the order in which they came, whatever the clock says meanwhile.
+    """
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -212,7 +222,7 @@ class State:
         where = f"WHERE status IN ({','.join('?' * len(statuses))})" if statuses else ""
         with self._open() as db:
             rows = db.execute(
-                f"SELECT * FROM jobs {where} ORDER BY created DESC LIMIT ?", (*statuses, limit)
+                f"SELECT * FROM jobs {where} ORDER BY rowid DESC LIMIT ?", (*statuses, limit)
             ).fetchall()
         return [_job(row) for row in rows]
 
@@ -221,7 +231,7 @@ class State:
         with self._open() as db:
             row = db.execute(
                 "SELECT * FROM jobs WHERE fingerprint = ? AND status IN ('queued', 'running', 'done') "
-                "ORDER BY created DESC LIMIT 1",
+                "ORDER BY rowid DESC LIMIT 1",
                 (fingerprint,),
             ).fetchone()
         return None if row is None else _job(row)
@@ -231,7 +241,7 @@ class State:
         with self._open() as db:
             row = db.execute(
                 "UPDATE jobs SET status = 'running', started = ?, attempts = attempts + 1 WHERE id = "
-                "(SELECT id FROM jobs WHERE status = 'queued' ORDER BY created LIMIT 1) RETURNING *",
+                "(SELECT id FROM jobs WHERE status = 'queued' ORDER BY rowid LIMIT 1) RETURNING *",
                 (time.time(),),
             ).fetchone()
         return None if row is None else _job(row)
@@ -275,6 +285,13 @@ class State:
         if row is None:
             raise KeyError(upload_id)
         return Upload(**dict(row))
+
+    def upload_names(self) -> dict[str, str]:
+        """Return the user's names of all uploads by where they are."""
+        with self._open() as db:
+            return {
+                row["file"]: row["name"] for row in db.execute("SELECT file, name FROM uploads").fetchall()
+            }
 
     def upload_files(self) -> list[str]:
         """Return where all uploads are."""

@@ -43,7 +43,7 @@ from cuecard.data.layout.roles import (
     normal_name,
 )
 from cuecard.data.layout.texts import has_speakers, is_chat
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UnrecognisedError
 from cuecard.wording import listed
 
 Roles = Mapping[Role, tuple[str, ...]]
@@ -400,8 +400,16 @@ def nearest_reading(
     return Nearest(frame, where, task, said, False, filled, proposer, reading)
 
 
-def unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None) -> InputError:
+def unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None) -> UnrecognisedError:
     """Return the error about columns that fill no task, with a reading that works where there is one."""
+    message, reading = str(_unrecognised(found, labels_beside)), found.reading
+    if reading is not None:
+        return UnrecognisedError(message, reading.task, reading.roles)
+    nearest = found.task or _nearest(found.filled)
+    return UnrecognisedError(message, nearest, {} if nearest is None else found.filled[nearest])
+
+
+def _unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None) -> InputError:
     frame, where, task, filled, reading = found.frame, found.where, found.task, found.filled, found.reading
     start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
     rows = f" First rows: {preview(frame)}." if frame.height else ""
