@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 #: Characters of the longest message; of a longer one, the middle is left out.
 LONGEST_MESSAGE = 1200
@@ -52,7 +52,7 @@ class InputError(CueCardError):
 class UnrecognisedError(InputError):
     """Columns fill the roles of no task; `roles` are those that they may have in `task`, for a form to propose."""
 
-    def __init__(self, message: str, task: str | None, roles: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, message: str, task: str | None, roles: Mapping[Any, tuple[str, ...]]) -> None:
         super().__init__(message)
         self.task, self.roles = task, {**roles}
 

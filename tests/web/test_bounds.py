@@ -14,7 +14,7 @@ import pytest
 
 from cuecard.web import AppSettings
 from cuecard.web import service as services
-from cuecard.web.bodies import DataBody
+from cuecard.web.requests.bodies import DataBody
 from cuecard.web.service import Service
 from cuecard.web.state import State
 from pace import wait_until

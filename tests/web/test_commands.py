@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cuecard.web.forms import reading_of, reading_of_card, shown_command
-from cuecard.web.places import inside
+from cuecard.web.requests.places import inside
 
 
 def test_a_reading_is_found_between_other_options() -> None:

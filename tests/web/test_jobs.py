@@ -12,7 +12,7 @@ import pytest
 
 from cuecard.errors import UsageError
 from cuecard.web import AppSettings
-from cuecard.web.bodies import AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.requests.bodies import AuditBody, DataBody, DebiasBody, ProbeBody
 from cuecard.web.service import Service
 from cuecard.web.state import Limits
 from pace import wait_until

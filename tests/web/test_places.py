@@ -17,8 +17,8 @@ from cuecard.probes import PROBES
 from cuecard.registry import Registry
 from cuecard.remedies import REMEDIES
 from cuecard.web import AppSettings
-from cuecard.web.bodies import AuditBody, DataBody, DebiasBody, ProbeBody
-from cuecard.web.places import Places
+from cuecard.web.requests.bodies import AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.requests.places import Places
 from cuecard.web.service import Service
 from web.conftest import Client
 

@@ -23,7 +23,7 @@ from cuecard.report import explanation_json, render_html
 from cuecard.run import audit as run_audit
 from cuecard.run import check as run_check
 from cuecard.targets import check_folder
-from cuecard.web.places import inside
+from cuecard.web.requests.places import inside
 
 T = TypeVar("T")
 Json = dict[str, object]

@@ -10,13 +10,13 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from cuecard import wording
 from cuecard.web import tables
-from cuecard.web.bodies import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
 from cuecard.web.explorer import biased
 from cuecard.web.forms import all_forms
 from cuecard.web.library import Entry
-from cuecard.web.places import own_file
+from cuecard.web.requests.bodies import AskBody, AuditBody, DataBody, DebiasBody, Json, PlanBody, ProbeBody
+from cuecard.web.requests.places import own_file
+from cuecard.web.requests.uploads import receive
 from cuecard.web.service import Service
-from cuecard.web.uploads import receive
 
 router = APIRouter(prefix="/api")
 

@@ -14,8 +14,8 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from cuecard._version import __version__
 from cuecard.errors import CueCardError
 from cuecard.web import api, pages
-from cuecard.web.bodies import field_title
-from cuecard.web.safety import Asgi, Guard
+from cuecard.web.requests.bodies import field_title
+from cuecard.web.requests.guard import Asgi, Guard
 from cuecard.web.service import Service
 from cuecard.web.state import AppSettings
 

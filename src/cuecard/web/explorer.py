@@ -16,9 +16,9 @@ from cuecard.card.files import TABLES_FOLDER
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.findings import highlight
-from cuecard.web.bodies import Json
 from cuecard.web.library import Entry, Library
-from cuecard.web.places import own_file
+from cuecard.web.requests.bodies import Json
+from cuecard.web.requests.places import own_file
 from cuecard.web.tables import (
     MOST_ROWS,
     Page,

@@ -16,12 +16,12 @@ from typing import Any
 
 from cuecard._lazy import PYTHON
 from cuecard.errors import in_form
-from cuecard.web.bodies import Json
 from cuecard.web.library import Library
-from cuecard.web.places import own_file
-from cuecard.web.safety import LOG, without_message
+from cuecard.web.requests.bodies import Json
+from cuecard.web.requests.guard import LOG, without_message
+from cuecard.web.requests.places import own_file
+from cuecard.web.requests.uploads import remove_unfinished
 from cuecard.web.state import ENDED, AppSettings, Job, State
-from cuecard.web.uploads import remove_unfinished
 
 #: Kinds of jobs that write a card.
 WITH_CARD = frozenset({"audit", "probe", "debias"})

@@ -16,8 +16,8 @@ from cuecard.card.card import Card, largest_shortcut
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.errors import InputError, UsageError
 from cuecard.report.verdict import verdict
-from cuecard.web.bodies import Json
-from cuecard.web.places import own_file
+from cuecard.web.requests.bodies import Json
+from cuecard.web.requests.places import own_file
 from cuecard.web.state import AppSettings, State
 
 

@@ -19,11 +19,11 @@ from cuecard.report.html.page import CHART_LIBRARY
 from cuecard.report.html.page import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
-from cuecard.web.bodies import Json
 from cuecard.web.forms import all_forms, equivalent
 from cuecard.web.library import Entry
-from cuecard.web.places import own_file
-from cuecard.web.safety import REPORT_POLICY
+from cuecard.web.requests.bodies import Json
+from cuecard.web.requests.guard import REPORT_POLICY
+from cuecard.web.requests.places import own_file
 from cuecard.web.service import Service
 from cuecard.wording import display_text
 

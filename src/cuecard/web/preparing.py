@@ -36,9 +36,9 @@ from cuecard.report.questions import answers
 from cuecard.report.sections import SectionView, TableView, section_view
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure
-from cuecard.web.bodies import Json
 from cuecard.web.forms import Reading, reading_of_card
-from cuecard.web.places import inside
+from cuecard.web.requests.bodies import Json
+from cuecard.web.requests.places import inside
 from cuecard.web.tables import write_rows
 from cuecard.web.texts import (
     CHARTS,

@@ -19,7 +19,11 @@ from cuecard.analysis import Measure
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.web.bodies import (
+from cuecard.web.explorer import Explorer
+from cuecard.web.forms import NOT_OF_TRAINING, Reading, names_in, reading_of_card, shown_command
+from cuecard.web.jobs import Jobs
+from cuecard.web.library import Entry, Library
+from cuecard.web.requests.bodies import (
     AskBody,
     AuditBody,
     DataBody,
@@ -29,13 +33,9 @@ from cuecard.web.bodies import (
     ProbeBody,
     field_title,
 )
-from cuecard.web.explorer import Explorer
-from cuecard.web.forms import NOT_OF_TRAINING, Reading, names_in, reading_of_card, shown_command
-from cuecard.web.jobs import Jobs
-from cuecard.web.library import Entry, Library
-from cuecard.web.places import Places, inside, own_file
+from cuecard.web.requests.places import Places, inside, own_file
+from cuecard.web.requests.uploads import ENDINGS, stem_of
 from cuecard.web.state import AppSettings, Job, State, Upload
-from cuecard.web.uploads import ENDINGS, stem_of
 
 PREVIEW_SECONDS = 60.0
 #: Processes that look at files at the same time; further previews wait.
@@ -125,7 +125,7 @@ class Service:
         """Return what a process says that looks at a file."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *(*PYTHON, "-m", "cuecard.web.uploads"),
+                *(*PYTHON, "-m", "cuecard.web.requests.uploads"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -18,7 +18,7 @@ from cuecard.data import load, parse_columns
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.data.reading.sources import read_as_is, without_preset
 from cuecard.errors import CueCardError, InputError, in_form
-from cuecard.web.bodies import Json
+from cuecard.web.requests.bodies import Json
 from cuecard.web.state import AppSettings, State, Upload
 from cuecard.web.tables import rows_of
 from cuecard.wording import display_text
