@@ -1,4 +1,4 @@
-"""Regenerate the papers' tables and write docs/papers.md and their numbers: `python scripts/make_papers.py DATA`.
+"""Regenerate the papers' tables and write docs/papers.md and a page per paper: `python scripts/make_papers.py DATA`.
 
 What is already in the folder of cards is not run again.
 """
@@ -6,20 +6,21 @@ What is already in the folder of cards is not run again.
 from __future__ import annotations
 
 import argparse
+import platform
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
-from cuecard_papers import (
-    PAPERS,
-    Reproduction,
-    reproduce_paper,
-    reproduction_markdown,
-    write_reproductions,
-)
+import cuecard
+from cuecard_papers import PAPERS, Reproduction, reproduce_paper, write_reproductions
 from cuecard_papers.judging import KINDS
+from cuecard_papers.page import printed_markdown
 
-PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "papers.md"
 BEGIN, END = "<!-- papers -->", "<!-- end of the papers -->"
+#: Extras whose packages change numbers of the papers, and a module of each.
+EXTRAS = {"english": "hunspell", "nltk": "nltk", "zh": "rjieba", "models": "torch", "transport": "ot"}
 
 
 def main() -> None:
@@ -34,11 +35,26 @@ def main() -> None:
     ]
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    tables = "\n".join(reproduction_markdown(paper) for paper in papers)
-    summary = "\n".join([counts_table(papers), coverage(papers), "", cpu_time(papers), ""])
-    PAGE.write_text(f"{before}{BEGIN}\n{summary}\n{tables}{END}{after}", encoding="utf-8")
+    pages = " · ".join(f"[{paper.title}](papers-{paper.paper}.md)" for paper in papers)
+    summary = [counts_table(papers), coverage(papers), "", cpu_time(papers), "", made_with(), "", pages]
+    PAGE.write_text("\n".join([f"{before}{BEGIN}", *summary, f"{END}{after}"]), encoding="utf-8")
+    for paper in papers:
+        text = printed_markdown(paper)
+        for folder, name in ((options.cards, "out/papers"), (options.data.parent, ".")):
+            text = text.replace(f"{folder}/", f"{name}/" if name != "." else "")
+        page = f"# {paper.title}, as printed and as ours\n\n{made_with()}\n\n{text}"
+        (DOCS / f"papers-{paper.paper}.md").write_text(page, encoding="utf-8")
     for suffix in (".html", ".json"):
         write_reproductions(papers, options.cards / f"papers{suffix}")
+
+
+def made_with() -> str:
+    """Return the versions that the numbers were made with."""
+    extras = [name for name, module in EXTRAS.items() if find_spec(module) is not None]
+    return (
+        f"Made with CueCard {cuecard.__version__}, Python {platform.python_version()} and the extras "
+        f"{', '.join(extras)}, by `python scripts/make_papers.py DATA`."
+    )
 
 
 def counts_table(papers: list[Reproduction]) -> str:

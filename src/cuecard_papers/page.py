@@ -55,10 +55,10 @@ def reproduction_markdown(reproduction: Reproduction) -> str:
     """Return a paper as Markdown: one row per item, printed numbers beside ours."""
     lines = [f"## {escape(reproduction.title)}", "", f"{escape(reproduction.reference)}", ""]
     lines += [f"{escape(summarised(reproduction))}", ""]
-    return "\n".join([*lines, *_item_rows(reproduction.results), ""])
+    return "\n".join([*lines, *item_rows(reproduction.results), ""])
 
 
-def _item_rows(results: Sequence[Result]) -> list[str]:
+def item_rows(results: Sequence[Result]) -> list[str]:
     """Return items as the rows of a Markdown table."""
     lines = ["| where | what | outcome | printed → ours | why |", "|---|---|---|---|---|"]
     for result in results:
@@ -76,7 +76,7 @@ def printed_markdown(reproduction: Reproduction) -> str:
         lines += [f"## {escape(table.title)}", "", table_markdown(table)]
         placed |= {result.what for result in table.results if any(one.row for one in result.readings)}
     others = [result for result in reproduction.results if result.what not in placed]
-    lines += ["## All other items", "", *_item_rows(others), ""]
+    lines += ["## All other items", "", *item_rows(others), ""]
     lines += ["## Commands", "", "Each writes a card, from which the numbers above are read.", ""]
     seconds = {timing.run: timing.cpu_seconds for timing in reproduction.timings}
     commands = {result.run: result.command for result in reproduction.results if result.run}
