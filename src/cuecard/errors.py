@@ -65,6 +65,10 @@ class FailedError(CueCardError):
     """The analysis that a command is about failed, as plug-ins may; the message ends with what it raised."""
 
 
+#: How the command begins that installs an optional part.
+INSTALL = "pip install 'cuecard["
+
+
 class MissingExtraError(CueCardError):
     """An optional package is missing; the message ends with the command that installs it."""
 
@@ -72,7 +76,7 @@ class MissingExtraError(CueCardError):
         self.package = package
         self.extra = extra
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed: pip install 'cuecard[{extra}]'"
+            f"{purpose} needs the package {package!r}, which is not installed: {INSTALL}{extra}]'"
         )
 
 

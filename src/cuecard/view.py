@@ -57,6 +57,18 @@ class Outcome:
     task: Task
     labels: Sequence[str]
     splits: Sequence[str]
+    instances: Mapping[str, int] = field(default_factory=dict)  # by split
+    measures: Mapping[str, Measure] = field(default_factory=dict)  # of all sections, by name
+
+    @property
+    def training(self) -> str:
+        """The word "training " before what the training split holds; nothing where it is the only split."""
+        return "training " if len(self.splits) > 1 else ""
+
+    @property
+    def training_set(self) -> str:
+        """What the training split is called: where it is the only one, the data."""
+        return "training set" if len(self.splits) > 1 else "data"
 
     def rows(self, table: str) -> pl.DataFrame:
         """Return a table, or an empty one where there is none of that name."""
@@ -187,13 +199,15 @@ class Chart:
 
     `name` is what `card["cues"].chart(name)` calls it; made of the title by default. `wide` is whether it takes the
     whole width of a page. Hovering over a mark shows what is drawn, and the columns of `tooltip`. `colours` are all
-    values that a colour can stand for, in the order of the colours.
+    values that a colour can stand for, in the order of the colours. `brief` says in a sentence how to read it on the
+    first screen, where the caption is too long.
     """
 
     title: str
     data: pl.DataFrame | str
     alt: str
     caption: str = ""
+    brief: str = ""
     name: str = ""
     wide: bool = True
     tooltip: Mapping[str, Column] = field(default_factory=dict)
@@ -442,10 +456,17 @@ class PointMap(Chart):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CueMap(Chart):
-    """Features by how often they occur and the share of their label, with chance and significance of every label."""
+    """Features by how often they occur and the share of their label, with chance and significance of every label.
+
+    `instances` is of how many instances the coverage of a feature is a share. Points where `named` is true have their
+    names written before others.
+    """
 
     chance: Mapping[str, float]
     critical_p: float
+    instances: int = 0
+    named: str = ""
+    x_title: str = ""
 
     @property
     def drawn(self) -> Mapping[str, Column]:
@@ -461,7 +482,8 @@ class CueMap(Chart):
 class View:
     """What to show of a check, from its first sentence to its last note.
 
-    A figure is a `KeyFigure`, or the name of a measure without the check's own: "hypothesis_only.accuracy".
+    A figure is a `KeyFigure`, or the name of a measure without the check's own: "hypothesis_only.accuracy". `front` are
+    the names of charts and the titles of tables that belong on the first screen of a report.
     """
 
     lead: Sequence[str] = ()
@@ -470,6 +492,7 @@ class View:
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     maps: Sequence[TokenMaps] = ()
+    front: Sequence[str] = ()
 
 
 ViewOf = Callable[[Outcome], View]

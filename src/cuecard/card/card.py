@@ -215,7 +215,7 @@ class Card(BaseModel):
         """Write card.json, tables/ and report.html into a folder, all of them or none, and return its report."""
         from cuecard.card.files import REPORT_FILE, staged_card
 
-        with staged_card(self, Path(folder), drawing().render_html(self)):
+        with staged_card(self, Path(folder), drawing().render_html(self, folder)):
             return Path(folder) / REPORT_FILE
 
     def report(self, file: str | Path) -> Path:

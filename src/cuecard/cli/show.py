@@ -90,7 +90,7 @@ def staged_with_report(card: Card, folder: Path, last: Staged | None = None) -> 
     from cuecard.report import render_html
 
     # The tables are compressed beside the drawing.
-    return staged_card(card, folder, started(lambda: render_html(card)), last=last)
+    return staged_card(card, folder, started(lambda: render_html(card, folder)), last=last)
 
 
 def import_report_early() -> None:

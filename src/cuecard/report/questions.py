@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cuecard import wording
 from cuecard.analysis import Finding, Measure, Severity, severity_of
-from cuecard.card.by_what import CARRIES_MOST, GIVES_AWAY, by_what
-from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, states
+from cuecard.card.by_what import GIVES_AWAY, FeatureList, by_what
+from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, slices, states
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.verdict import model_headline
-from cuecard.run.next_commands import is_for_evaluation, next_commands, on_same_data, on_same_rows
+from cuecard.run.next_commands import (
+    is_for_evaluation,
+    is_for_training,
+    next_commands,
+    on_same_data,
+    on_same_rows,
+)
 from cuecard.wording import display_text, listed
 
 #: Severities that a row names as an answer; remarks are not.
 _TELLING = ("high", "medium", "low")
+_UNKNOWN = "Not tested here."
+
+
+PREDICTED = "Can the label be predicted from part of the input?"
+WHICH, WHERE = "Which cues?", "In which part of the data?"
+USED, DONE = "Does a model use them?", "What can be done?"
+#: Sections that look at parts of the data.
+_OF_PARTS = ("slices", "clusters")
+#: Features of a list that the first screen names.
+_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Answer:
     """A question with its answer: a sentence, the number behind it, and the section that says more.
 
-    `command` is what to type where the card cannot answer yet.
+    `more` are further lines. `page` is the report of another card that has the section. Where the card does not
+    know the answer, `text` says why, and `command` what to type.
     """
 
     question: str
@@ -34,28 +52,54 @@ class Answer:
     interval: str = ""
     meter: Meter | None = None
     command: str = ""
+    more: tuple[str, ...] = ()
+    page: str = ""
+    known: bool = True
 
 
-def answers(card: Card) -> list[Answer]:
-    """Return the questions a reader comes with, answered; none for a card that is about weights or experiments."""
+def answers(card: Card, audit: Card | None = None, page: str = "") -> list[Answer]:
+    """Return the questions a reader comes with, answered; none for a card that is about weights or experiments.
+
+    Args:
+        card: the card.
+        audit: an audit of the same data, which answers what is about the data on a card about models.
+        page: where its report is.
+    """
     first = next(iter(card.sections.values()), None)
     if first is None or first.about not in ("data", "models"):
         return []
-    findings = [f for f in ordered_findings(card) if f.severity in _TELLING]
+    data = card if audit is None else audit
     about_models = {name for name, section in card.sections.items() if section.about == "models"}
-    of_data = [f for f in findings if f.section not in about_models and f.role == "cue"]
-    return [
-        _guessed(card, of_data),
-        _by_what(card, of_data),
-        *_lists(card),
-        *_where(of_data),
-        _by_models(card, [f for f in findings if f.section in about_models]),
-        _what_helps(card, of_data),
-    ]
+    of_models = [f for f in _telling(card) if f.section in about_models]
+    of_data = [f for f in _telling(data) if f.section not in about_models and f.role == "cue"]
+    of_the_data = [_guessed(data, of_data), _which(data, of_data), _where(data, of_data)]
+    if audit is not None:
+        of_the_data = [replace(answer, page=page) if answer.section else answer for answer in of_the_data]
+    elif first.about == "models" and not any(answer.known for answer in of_the_data):
+        if not on_same_rows(card.provenance.command, "audit"):
+            return []  # verdicts of judges without a dataset: the headline and the tests say it all
+        command = on_same_data(card.provenance.command, "audit")
+        of_the_data = [replace(answer, command=command) for answer in of_the_data]
+    return [*of_the_data, _by_models(card, of_models), _what_helps(card, of_data)]
+
+
+def open_questions(rows: Iterable[Answer]) -> list[Answer]:
+    """Return the questions that a card cannot answer; those with the same reason and command as one."""
+    grouped: dict[tuple[str, str], Answer] = {}
+    for row in rows:
+        if not row.known:
+            key = row.text, row.command
+            earlier = grouped.get(key)
+            grouped[key] = replace(row, question=f"{earlier.question} {row.question}") if earlier else row
+    return list(grouped.values())
+
+
+def _telling(card: Card) -> list[Finding]:
+    return [finding for finding in ordered_findings(card) if finding.severity in _TELLING]
 
 
 def _guessed(card: Card, findings: list[Finding]) -> Answer:
-    question = "Can the label be predicted from part of the input?"
+    question = PREDICTED
     largest, accurate = largest_shortcut(card), shortcuts(card)
     if largest is not None and largest in accurate:
         stating = next((f.severity for f in findings if states(f, largest)), None)
@@ -73,7 +117,7 @@ def _guessed(card: Card, findings: list[Finding]) -> Answer:
         if m.unit == "share" and m.chance is not None and m.worse == "higher"
     ]
     if not tried:
-        return Answer(question, "Not tested.", command=_with_section(card, "partial_input"))
+        return Answer(question, _UNKNOWN, command=_with_section(card, "partial_input"), known=False)
     closest = max(tried, key=lambda m: (m.value or 0.0) - (m.chance or 0.0))
     answer = _of_measure(question, closest, "info")
     return Answer(
@@ -112,36 +156,33 @@ def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
     )
 
 
-def _by_what(card: Card, findings: list[Finding]) -> Answer:
-    question = "Which cues?"
+def _which(card: Card, findings: list[Finding]) -> Answer:
     # An accuracy of part of the text says that something in it predicts the label, a rule such as the length says what.
     rules = [f for f in findings if f.whole and f.section != "columns" and not f.id.endswith("_only")]
     named = [f for f in findings if f.cue or f in rules]
     leading = next(iter(named), None)
+    lists = tuple(_line(features) for features in by_what(card))
     if leading is None:
-        searched = any(m.unit == "count" and m.key and m.n for m in measures_about(card, ["data"]))
-        return Answer(
-            question, "No cue is strong enough to name." if searched else "No cue was searched for."
-        )
-    answer = _of_finding(question, leading)
-    if any(features.question == GIVES_AWAY for features in by_what(card)):
-        return answer
+        if lists:
+            return Answer(WHICH, "No single cue is strong.", section="cues", more=lists)
+        if any(m.unit == "count" and m.key and m.n for m in measures_about(card, ["data"])):
+            return Answer(WHICH, "No cue is strong enough to name.")
+        return Answer(WHICH, _UNKNOWN, known=False)
+    answer = _of_finding(WHICH, leading)
+    if lists:
+        return replace(answer, more=lists)
     others = listed([display_text(_spoken(f.cue), 60) for f in [f for f in named[1:] if f.cue][:2]])
     return replace(answer, text=f"{answer.text} Next: {others}.") if others else answer
 
 
-def _lists(card: Card) -> list[Answer]:
-    """Return the features that carry the score of partial input, and those that give most away."""
-    return [
-        Answer(
-            features.question,
-            f"{features.named()}.",
-            section="partial_input" if features.question == CARRIES_MOST else "cues",
-            value="" if features.score is None else wording.percent(features.score.value),
-            interval="" if features.score is None else "of the held-out log score",
-        )
-        for features in by_what(card)
-    ]
+def _line(features: FeatureList) -> str:
+    """Return the first features of a list in a line."""
+    if features.question == GIVES_AWAY:
+        return f"Give away most where they occur: {listed(list(features.features[:_NAMED]))}."
+    # Of more than the whole score, other features cost the model some.
+    part = None if features.score is None else features.score.value
+    whole = f" (together {wording.percent(part)})" if part is not None and part <= 1 else ""
+    return f"Carry most of the score{whole}: {listed(list(features.features[:_NAMED]))}."
 
 
 def _spoken(cue: str) -> str:
@@ -150,24 +191,31 @@ def _spoken(cue: str) -> str:
     return spoken_cue(family, feature) if colon and feature else spoken_cue("word", cue)
 
 
-def _where(findings: list[Finding]) -> list[Answer]:
+def _where(card: Card, findings: list[Finding]) -> Answer:
     """Return which part of the data is worst, where a finding is about a part of it and not about a cue."""
     part = next((f for f in findings if not f.cue and f.coverage < 1.0 and f.chance is not None), None)
-    return [] if part is None else [_of_finding("Where?", part)]
+    if part is not None:
+        return _of_finding(WHERE, part)
+    looked = next((n for n in _OF_PARTS if n in card.sections and card[n].status == "done"), "")
+    if looked:
+        return Answer(WHERE, "No part stands out.", section=looked)
+    return Answer(WHERE, _UNKNOWN, known=False)
 
 
 def _by_models(card: Card, findings: list[Finding]) -> Answer:
-    question = "Does a model use it?"
     if said := model_headline(card):
         severity = findings[0].severity if findings else "info"
         section = findings[0].section if findings else _first_about(card, "models")
-        return Answer(question, said, severity, section)
+        relied = [m.value or 0.0 for m in slices(card, "reliance.relies").values()]
+        cues = card.measure("reliance.cues").value if relied else None
+        value = f"{wording.count(max(relied))} of {wording.count(cues)}" if cues else ""
+        return Answer(USED, said, severity, section, value, "cues relied on" if value else "")
     command = next((command for command, _ in next_commands(card) if " probe " in command), "")
-    return Answer(question, "No model was probed.", command=command)
+    return Answer(USED, "No model was probed.", command=command, known=False)
 
 
 def _what_helps(card: Card, findings: list[Finding]) -> Answer:
-    question = "What can be done?"
+    question = DONE
     size = next(
         (m for m in measures_about(card, ["weights"]) if m.name.endswith(".effective_sample_size")), None
     )
@@ -179,20 +227,24 @@ def _what_helps(card: Card, findings: list[Finding]) -> Answer:
             value=wording.in_unit(size.value, size.unit),
         )
     if not findings:
-        return Answer(question, "There is nothing to balance.")
+        return Answer(question, "There is nothing to balance.", known=False)
     if not any(f.cue or f.chance is not None for f in findings):
-        return Answer(question, "No single cue is strong enough to balance.")
+        return Answer(question, "No single cue is strong enough to balance.", known=False)
     made = card.provenance.command
+    debias = on_same_rows(made, "debias", "--out", "weighted.parquet")
+    stress = on_same_rows(made, "stress", "--out", "stress")
     if is_for_evaluation(made):
-        command = on_same_rows(made, "stress", "--out", "stress")
         return Answer(
-            question, "Report accuracy on the examples that no partial input gives away.", command=command
+            question, "Report accuracy on the examples that no partial input gives away.", command=stress
         )
-    command = on_same_rows(made, "debias", "--out", "weighted.parquet")
-    benchmark = (
-        "" if "test" in card.dataset.splits else "; of a benchmark, write the hard examples (cuecard stress)"
+    if len(card.dataset.splits) > 1 or is_for_training(made):
+        return Answer(question, "Balance the cues with weights before training.", command=debias)
+    return Answer(
+        question,
+        "For a training set, balance the cues with weights (cuecard debias). For a benchmark, report accuracy on the "
+        "examples that no partial input gives away.",
+        command=stress,
     )
-    return Answer(question, f"Balance the cues with weights before training{benchmark}.", command=command)
 
 
 def _of_finding(question: str, finding: Finding) -> Answer:

@@ -60,6 +60,7 @@ class SectionView:
     tables: Sequence[TableView] = ()
     notes: Sequence[str] = ()
     maps: Sequence[TokenMaps] = ()
+    front: Sequence[str] = ()
 
 
 @of_readable_card
@@ -112,8 +113,17 @@ def declaring(section: str) -> type[Analysis] | None:
 def outcome_of(card: Card, section: Section) -> Outcome:
     """Return what the view of a section is made of."""
     dataset = card.dataset
-    splits = list(dataset.splits)
-    return Outcome(section.summary, card.tables, section.parameters, dataset.task, dataset.labels, splits)
+    instances = {name: split.instances for name, split in dataset.splits.items()}
+    return Outcome(
+        section.summary,
+        card.tables,
+        section.parameters,
+        dataset.task,
+        dataset.labels,
+        list(instances),
+        instances,
+        {measure.name: measure for measure in card.all_measures()},
+    )
 
 
 def _looked_up(view: View, card: Card, name: str) -> SectionView:
@@ -131,6 +141,7 @@ def _looked_up(view: View, card: Card, name: str) -> SectionView:
         [table_view(table, card.tables) for table in view.tables],
         view.notes,
         view.maps,
+        view.front,
     )
 
 

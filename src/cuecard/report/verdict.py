@@ -17,6 +17,7 @@ from cuecard.analysis import (
     severity_of,
 )
 from cuecard.card.card import Card, Section, largest_shortcut, measures_about, shortcuts, slices
+from cuecard.errors import INSTALL
 from cuecard.view import KeyFigure, measure_figure
 from cuecard.wording import display_text, listed
 
@@ -212,14 +213,14 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 MOST_NAMED = 4
 
 
-def _main_subject(card: Card) -> About:
+def main_subject(card: Card) -> About:
     """Return what the card is mainly about: its first section; a probe tells the cues of the data last."""
     return next((section.about for section in card.sections.values()), "data")
 
 
 def verdict(card: Card) -> Verdict:
     """Return what the card says, in a sentence."""
-    name, about = card.dataset.name, _main_subject(card)
+    name, about = card.dataset.name, main_subject(card)
     first = next(iter(card.sections.values()), None)
     if first is not None and first.status == "done" and about == "weights":
         return Verdict(
@@ -307,14 +308,25 @@ def _largest(card: Card) -> str:
 
 
 def _left_out(card: Card) -> str:
-    missing = [section.title for section in card.sections.values() if section.status != "done"]
-    if not missing:
-        return ""
-    named = (
-        f" ({', '.join(display_text(title, 40) for title in missing)})" if len(missing) <= MOST_NAMED else ""
-    )
-    total = wording.plural(len(card.sections), "analysis", "analyses")
-    return f" {len(missing)} of {total} did not run{named}."
+    """Return which analyses failed, lack a package or do not apply to the data."""
+    said = ""
+    for what, start in (
+        ("failed", "Failed"),
+        ("uninstalled", "Not installed"),
+        ("skipped", "Not applicable here"),
+    ):
+        titles = [display_text(s.title, 40) for s in card.sections.values() if _why_missing(s) == what]
+        if titles:
+            many = wording.plural(len(titles), "analysis", "analyses")
+            said += f" {start}: {listed(titles) if len(titles) <= MOST_NAMED else many}."
+    return said
+
+
+def _why_missing(section: Section) -> str:
+    """Return why a section has no results: it failed, was skipped, or needs what is not installed."""
+    if section.status != "skipped":
+        return section.status
+    return "uninstalled" if INSTALL in section.reason else "skipped"
 
 
 def _detail(tally: Counter[Severity], of_data: bool, cues: bool) -> str:
@@ -330,7 +342,7 @@ def _detail(tally: Counter[Severity], of_data: bool, cues: bool) -> str:
 
 def key_figures(card: Card) -> list[KeyFigure]:
     """Return the few numbers that stand below the headline."""
-    about = _main_subject(card)
+    about = main_subject(card)
     if about == "weights":
         section = next(iter(card.sections.values()))
         judged = [m for m in section.measures if m.worse != "neither" and m.chance is None]

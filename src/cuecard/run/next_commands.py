@@ -107,11 +107,25 @@ def is_for_evaluation(command: str) -> bool:
     False
     """
     words = shlex.split(command)[2:]
+    return not _value(words, ("--test",)) and _EVALUATION.search(_name_of_rows(words)) is not None
+
+
+def is_for_training(command: str) -> bool:
+    """Return whether the rows of a command are, by their name, a training set.
+
+    >>> [is_for_training(f"cuecard audit {data}") for data in ("snli/train.csv", "hf:snli:train", "snli.csv")]
+    [True, True, False]
+    """
+    return _TRAINING.search(_name_of_rows(shlex.split(command)[2:])) is not None
+
+
+def _name_of_rows(words: list[str]) -> str:
+    """Return the split, or the name of the file, of the rows of a command."""
     rows = next((one.value or "" for one in arguments_in(words) if not one.option), "")
-    split = rows.rpartition(":")[2].rstrip("/").rpartition("/")[2]
-    return not _value(words, ("--test",)) and _EVALUATION.search(split.lower()) is not None
+    return rows.rpartition(":")[2].rstrip("/").rpartition("/")[2].lower()
 
 
+_TRAINING = re.compile(r"(?<![a-z])train(ing)?(?![a-z])")
 _EVALUATION = re.compile(r"(?<![a-z])(test|dev|validation|valid|val|eval|benchmark)(?![a-z])")
 
 

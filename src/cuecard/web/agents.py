@@ -73,7 +73,7 @@ def create_server(root: Path | str) -> MCPServer[object]:
             )
             if target is not None:
                 check_folder(target)
-                with staged_card(card, target, render_html(card)):
+                with staged_card(card, target, render_html(card, target)):
                     pass
             return _card_json(card)
 

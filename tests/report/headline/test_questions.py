@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cuecard.analysis import Finding, Measure
-from cuecard.card.card import Card, Section
+from cuecard.card.card import Card, Provenance, Section
 from cuecard.report.html.card_page import render_html
-from cuecard.report.questions import answers
+from cuecard.report.questions import DONE, PREDICTED, USED, WHERE, WHICH, Answer, answers, open_questions
 
 GUESSED = Measure(
     "blind.hypothesis_only.accuracy",
@@ -57,15 +57,20 @@ def test_a_part_of_the_data_answers_where(make_card: Callable[..., Card]) -> Non
         coverage=0.2,
     )
     rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [part]))}
-    assert rows["Where?"].section == "slices"
+    assert rows[WHERE].section == "slices"
     whole = replace(part, coverage=1.0)
-    assert "Where?" not in {row.question for row in answers(_card(make_card, [GUESSED], [whole]))}
+    rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [whole]))}
+    assert not rows[WHERE].known
+    slices = Section(title="Slices", status="done")
+    rows = {row.question: row for row in answers(make_card(findings=[], sections={"slices": slices}))}
+    assert (rows[WHERE].known, rows[WHERE].text) == (True, "No part stands out.")
 
 
 def test_what_is_not_known_yet_says_what_to_type(make_card: Callable[..., Card]) -> None:
     rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [_cue("nobody")]))}
-    assert rows["Does a model use it?"].command.startswith("cuecard probe tiny.parquet")
-    assert rows["What can be done?"].command.startswith("cuecard debias tiny.parquet")
+    assert rows[USED].command.startswith("cuecard probe tiny.parquet")
+    assert not rows[USED].known
+    assert rows[DONE].command.startswith("cuecard debias tiny.parquet")
 
 
 def test_nothing_found_is_not_called_clean(make_card: Callable[..., Card]) -> None:
@@ -141,5 +146,77 @@ def test_what_names_no_cue_is_not_answered_with_balancing_it(make_card: Callable
         section="cues", severity="low", title="Surface features predict the label", text="", value=0.1
     )
     rows = {row.question: row for row in answers(_card(make_card, [], [many]))}
-    assert rows["What can be done?"].text == "No single cue is strong enough to balance."
-    assert rows["What can be done?"].command == ""
+    assert rows[DONE].text == "No single cue is strong enough to balance."
+    assert rows[DONE].command == ""
+
+
+def test_questions_that_a_card_cannot_answer_are_lines_and_those_of_one_reason_one_line(
+    make_card: Callable[..., Card],
+) -> None:
+    section = Section(title="Test", status="done", about="models")
+    card = make_card(findings=[]).model_copy(update={"sections": {"test": section}})
+    card.provenance = Provenance(command="cuecard probe a.csv --test b.csv --predictions p.csv")
+    rows = answers(card)
+    assert [row.known for row in rows] == [False] * 5
+    lines = open_questions(rows)
+    assert lines[0].question == f"{PREDICTED} {WHICH} {WHERE}"
+    assert lines[0].command == "cuecard audit a.csv --test b.csv"
+    html = render_html(card)
+    assert '<dl class="answers">' not in html
+    assert html.count("Not tested here.") == 1
+
+
+def test_a_card_of_judges_without_a_dataset_has_no_questions_about_data(
+    make_card: Callable[..., Card],
+) -> None:
+    section = Section(title="Judges", status="done", about="models")
+    card = make_card(findings=[]).model_copy(update={"sections": {"judge": section}})
+    card.provenance = Provenance(command="cuecard probe --judge verdicts.csv")
+    assert answers(card) == []
+
+
+def test_only_what_is_no_benchmark_is_advised_to_be_reweighted(make_card: Callable[..., Card]) -> None:
+    card = _card(make_card, [GUESSED], [_cue("nobody")])
+    one_split = card.model_copy(
+        update={
+            "dataset": card.dataset.model_copy(update={"splits": {"train": card.dataset.splits["train"]}})
+        }
+    )
+
+    def done(card: Card, command: str) -> Answer:
+        card.provenance = Provenance(command=command)
+        return next(row for row in answers(card) if row.question == DONE)
+
+    assert done(card, "cuecard audit a.csv --test b.csv").command.startswith("cuecard debias a.csv")
+    assert done(one_split, "cuecard audit train.csv").command.startswith("cuecard debias train.csv")
+    assert done(one_split, "cuecard audit test.csv").command.startswith("cuecard stress test.csv")
+    either = done(one_split, "cuecard audit mine.csv")
+    assert either.text.startswith("For a training set, balance")
+    assert "For a benchmark, report accuracy" in either.text
+
+
+def test_lists_of_cues_are_lines_of_the_answer_to_which(make_card: Callable[..., Card]) -> None:
+    carried = [
+        Measure(
+            f"partial_input.hypothesis_only.carried{end}",
+            share,
+            unit="score",
+            label=f"score carried by {name}",
+            n=9,
+        )
+        for end, share, name in (("", 0.3, "all"), (".length", 0.2, "the length"), (".x", 0.1, "“x” (no)"))
+    ]
+    card = _card(make_card, [GUESSED], [_cue("nobody")])
+    card.sections["mine"] = Section(title="Mine", status="done", measures=carried)
+    rows = {row.question: row for row in answers(card)}
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in rows[WHICH].more]
+    assert lines == ["Carry most of the score (together 30.0 %): the length 20.0 % and “x” (no) 10.0 %."]
+    assert lines[0] in render_html(card).replace("\N{NO-BREAK SPACE}", " ").replace("&#160;", " ")
+
+
+def test_a_single_split_is_examples(make_card: Callable[..., Card]) -> None:
+    card = make_card()
+    assert "3,000 training examples · 300 test examples" in render_html(card)
+    train = card.dataset.splits["train"]
+    alone = card.model_copy(update={"dataset": card.dataset.model_copy(update={"splits": {"train": train}})})
+    assert "· 3,000 examples</p>" in render_html(alone)

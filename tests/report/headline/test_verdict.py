@@ -8,6 +8,7 @@ import pytest
 
 from cuecard.analysis import Finding, Measure
 from cuecard.card.card import Card, Section
+from cuecard.errors import MissingExtraError
 from cuecard.report.findings import facts, meter, ordered_findings
 from cuecard.report.questions import answers
 from cuecard.report.verdict import key_figures, verdict
@@ -37,8 +38,11 @@ def test_the_headline_follows_the_worst_finding(
     assert verdict(make_card(findings=findings)).headline == headline
 
 
-def test_what_did_not_run_is_said_below_the_headline(card: Card) -> None:
-    assert verdict(card).detail.endswith("2 of 5 analyses did not run (Partial input, Pair graph).")
+def test_what_failed_is_told_apart_from_what_does_not_apply(card: Card) -> None:
+    assert verdict(card).detail.endswith("Failed: Pair graph. Not applicable here: Partial input.")
+    missing = Section(title="Probe", status="skipped", reason=str(MissingExtraError("torch", "models", "It")))
+    card = card.model_copy(update={"sections": card.sections | {"mine": missing}})
+    assert "Not installed: Probe." in verdict(card).detail
 
 
 def test_a_card_on_which_nothing_ran_claims_nothing(card: Card) -> None:

@@ -38,12 +38,13 @@ MOST_CONFIRMED = 500
 _NOT_SIGNIFICANT_POINTS = 500
 #: Families whose features are words of the text, so that one can repeat what another says.
 _MADE_OF_WORDS = frozenset({"word", "bigram", "trigram", "4-gram"})
-_POINT = {
-    "family": Column("family"),
-    "train": Column("training set"),
-    "test": Column("test set"),
-    "lift": Column("lift", "decimal"),
-    "log10_p": Column("p-value", "log10_p"),
+#: What the instances of a task are called.
+_INSTANCES = {
+    "pair": "pairs",
+    "choice": "choices",
+    "preference": "responses",
+    "text": "texts",
+    "open": "answers",
 }
 _HOW_TO_MOVE = "Choose a label in the legend; drag to move, Ctrl + wheel to zoom, double-click to reset."
 
@@ -66,6 +67,7 @@ def cue_view(outcome: Outcome) -> View:
             *([advice] if advice else []),
             *(f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()),
         ],
+        front=["map"],
     )
 
 
@@ -111,7 +113,7 @@ def _strongest(outcome: Outcome) -> list[str]:
     where = f" in examples whose {_answers(outcome)} differ in it" if differing else ""
     return [
         f"Strongest: {display_text(spoken_cue(row['family'], row['feature']), 60)} "
-        f"({percent(row['share'])} of the {count(n)} training instances with it{where} are "
+        f"({percent(row['share'])} of the {count(n)} {outcome.training}instances with it{where} are "
         f"{row['label']}; chance is {percent(chance)})."
     ]
 
@@ -159,25 +161,50 @@ def _map(outcome: Outcome, frame: pl.DataFrame) -> CueMap:
     sampled = ""
     if frame.height > MOST_POINTS:
         sampled = f" The chart shows the strongest {MOST_POINTS:,} of {frame.height:,} features."
+    noun = f"{outcome.training}{_INSTANCES[outcome.task]}"
+    named = strongest_words(frame).select("family", "feature")
+    points = _points(sample_for_map(with_test_share(frame, outcome.labels)))
     return CueMap(
         title="Map of cues",
-        data=_points(sample_for_map(with_test_share(frame, outcome.labels))),
+        data=points.join(
+            named.with_columns(named=pl.lit(value=True)),
+            on=["family", "feature"],
+            how="left",
+            maintain_order="left",
+        ).with_columns(pl.col("named").fill_null(value=False)),
         chance=_chance(outcome),
         critical_p=critical_p(outcome, frame),
+        instances=outcome.instances.get("train", 0),
+        named="named",
+        x_title=f"share of the {noun} with the feature (logarithmic)",
         colours=outcome.labels,
-        tooltip=_POINT,
-        alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of training instances "
-        "and share of the label each predicts; features above the curve of their label are significant. The "
-        "table below has the same numbers.",
-        caption="Each point is a feature. Dashed lines show chance (the label's share in the training set); "
+        tooltip=_point(outcome),
+        alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by the share of the {noun} with them "
+        "and the share of the label each predicts; features above the curve of their label are significant. The "
+        "table of cues has the same numbers.",
+        caption=f"Each point is a feature. Dashed lines show chance (the label's share in the {outcome.training_set}); "
         f"points above the curve of their colour are significant.{sampled} {_HOW_TO_MOVE}",
+        brief="Each point is a feature: the higher, the more it gives away; the further right, the more examples "
+        "have it.",
         name="map",
     )
 
 
+def _point(outcome: Outcome) -> dict[str, Column]:
+    """Return what hovering over a cue shows."""
+    tested = {"test": Column("test set")} if "test" in outcome.splits else {}
+    return {
+        "family": Column("family"),
+        "train": Column("training set" if outcome.training else "examples"),
+        **tested,
+        "lift": Column("lift", "decimal"),
+        "log10_p": Column("p-value", "log10_p"),
+    }
+
+
 def _label_chart(outcome: Outcome, label: str) -> Intervals:
     cues = strongest(with_test_share(outcome.tables["cues"], outcome.labels), label, CUES_PER_LABEL)
-    name, chance = display_text(label, 40), _chance(outcome).get(label)
+    name, chance, tested = display_text(label, 40), _chance(outcome).get(label), "test" in outcome.splits
     start = min([*cues["share_low"].to_list(), chance or 0.0])
     top = ", ".join(display_text(feature, 40) for feature in cues["feature"].head(3))
     return Intervals(
@@ -191,10 +218,12 @@ def _label_chart(outcome: Outcome, label: str) -> Intervals:
         colour="label",
         line=chance,
         colours=outcome.labels,
-        tooltip=_POINT,
-        alt=f"Share of {name} among instances with each of its strongest cues, in the training set "
-        f"with 95 % CI and in the test set; the strongest are {top}.",
-        caption="● training set with 95 % CI · ◇ test set · ┆ chance",
+        tooltip=_point(outcome),
+        alt=f"Share of {name} among instances with each of its strongest cues, in the {outcome.training_set} "
+        f"with 95 % CI{' and in the test set' if tested else ''}; the strongest are {top}.",
+        caption="● training set with 95 % CI · ◇ test set · ┆ chance"
+        if tested
+        else "● share with 95 % CI · ┆ chance",
         wide=False,
     )
 
@@ -273,16 +302,15 @@ def _giving_away(outcome: Outcome) -> list[Table]:
     words = strongest_words(outcome.tables["cues"])
     if words.is_empty():
         return []
+    both = ", training and test set" if "test" in outcome.splits else ""
     columns = {
         "feature": Column("Word"),
         "label": Column("Label", "label"),
-        "held_share": Column(
-            "Share", "percent", "share of the label, corrected for selection, train and test"
-        ),
+        "held_share": Column("Share", "percent", f"share of the label, corrected for selection{both}"),
         **interval_columns("held_", of="the share"),
         "chance": Column("Chance", "percent"),
         "coverage": Column("Coverage", "percent", "share of the examples with it"),
-        "train_texts": Column("Texts", "count", "distinct training texts with it", brief=False),
+        "train_texts": Column("Texts", "count", f"distinct {outcome.training}texts with it", brief=False),
     }
     return [Table("Gives away most where it occurs", "cues", columns, data=words, total=words.height)]
 
@@ -303,7 +331,11 @@ def cue_table(outcome: Outcome, cues: pl.DataFrame) -> Table:
             "Cue", hint="for the label (more frequent with it) or against it (less frequent)"
         ),
         "label": Column("Label", "label"),
-        "train_count": Column("Train", "count", "training instances with the feature"),
+        "train_count": Column(
+            "Train" if outcome.training else "Instances",
+            "count",
+            f"{outcome.training}instances with the feature",
+        ),
         "train_texts": Column(
             "Texts", "count", "distinct texts among them; duplicates count once", brief=False
         ),

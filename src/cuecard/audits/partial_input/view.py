@@ -25,7 +25,6 @@ from cuecard.wording import ci, count, display_text, percent
 
 MOST_EXAMPLES = 25
 MOST_SLICES = 40
-_EVALUATED = {"train": "training"}
 _SCHEMES = {"train to test": "scored on the test set"}
 _ACCURACY = {
     "hypothesis_only": "hypothesis-only accuracy",
@@ -54,16 +53,22 @@ def partial_input_view(outcome: Outcome) -> View:
     lines = {line["name"]: line for line in summary["baselines"]}
     primary, pairs = lines[summary["primary"]], summary.get("learners", [])
     return View(
-        lead=[_lead(summary, primary), *_at_chance(summary, primary), *map(_learner_sentence, pairs)],
+        lead=[_lead(outcome, primary), *_at_chance(summary, primary), *map(_learner_sentence, pairs)],
         figures=_figures(summary, lines, primary),
         charts=_charts(outcome),
         tables=[_battery(outcome), *_carried(outcome), *_learners(pairs), _leaking(outcome)],
         notes=_notes(summary),
         maps=_token_maps(outcome, pairs),
+        front=["leak_scores"],
     )
 
 
-def _lead(summary: Summary, primary: Line) -> str:
+def _scored_split(outcome: Outcome) -> str:
+    evaluated = outcome.summary["evaluated"]
+    return outcome.training if evaluated == "train" else f"{evaluated} "
+
+
+def _lead(outcome: Outcome, primary: Line) -> str:
     level = {
         "above": "significantly better than chance",
         "below": "significantly worse than chance, which is a leak, too",
@@ -74,7 +79,7 @@ def _lead(summary: Summary, primary: Line) -> str:
         level = f"significantly better than chance by its AUC of {auc:z.3f} (chance 0.5), not by its accuracy"
     return (
         f"{_ACCURACY[primary['name']].capitalize()} is {percent(primary['accuracy'])} on {count(primary['n'])} "
-        f"{_EVALUATED.get(summary['evaluated'], summary['evaluated'])} examples "
+        f"{_scored_split(outcome)}examples "
         f"({ci(primary['low'], primary['high'])}). Chance is {percent(primary['chance'])}; the model is {level}."
     )
 
@@ -212,6 +217,7 @@ def _leak_scores(outcome: Outcome) -> Histogram:
         colours=[label for label in outcome.labels if label in present] or ["all"],
         alt="Histogram of the probability of the correct answer under a partial-input model.",
         caption="Probability of the correct answer of each example under a model that sees part of the input.",
+        brief="Probability of the correct answer for a model that sees part of the input.",
         wide=False,
     )
 

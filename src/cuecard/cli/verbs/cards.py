@@ -52,7 +52,7 @@ def report(
     loaded = load_card(card)
     if out is None:
         check_folder(folder, ["report.html"], option="path with --out")
-    page = render_html(loaded)
+    page = render_html(loaded, folder if out is None else out.parent)
     if out is None:
         written = save_report(folder, page)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from cuecard.view import (
     Axis,
     Bars,
     Column,
+    HeatMap,
     KeyFigure,
     Outcome,
     Table,
@@ -26,12 +27,15 @@ from cuecard.wording import (
     display_text,
     ends,
     plural,
+    points,
 )
 
 MOST_CUE_CHARTS = 8
 MOST_ROWS = 300
 MOST_RELIANCE_ROWS = 200
 MOST_NAMES = 12
+#: Cues and models of the map of gaps.
+MOST_GAPS = 10
 
 
 def _several(table: pl.DataFrame) -> bool:
@@ -194,6 +198,7 @@ def reliance_view(outcome: Outcome) -> View:
     models, source = outcome.summary["models"], _source(outcome)
     table = most_relied_on_first(outcome.tables["reliance"])
     cues = plural(outcome.summary["cues"], "cue")
+    rows = _models(outcome, table)
     return View(
         lead=[
             *(_relies(display_text(name, 60), counts, cues) for name, counts in models.items()),
@@ -203,9 +208,107 @@ def reliance_view(outcome: Outcome) -> View:
             KeyFigure(f"cues {display_text(name, 40)} relies on", count(counts["relies"]))
             for name, counts in models.items()
         ],
-        tables=[_reliance(outcome, table)],
+        charts=_gaps(table, rows["model"].to_list()),
+        tables=[_reliance(outcome, table), _model_table(rows, cues)],
         notes=[_CHOICE_RULE.format(source) if outcome.task in GROUPED_TASKS else _RULE],
+        front=[_MODELS, "gaps"],
     )
+
+
+_MODELS = "Models"
+_GAP = "accuracy where the cue has its usual label minus accuracy where it has another, in points"
+
+
+def _models(outcome: Outcome, table: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per model: its accuracy, the cues it relies on, its largest gap and a verdict."""
+    rows = []
+    for model, counts in outcome.summary["models"].items():
+        accuracy = outcome.measures.get(f"accuracy_test.accuracy.{model}")
+        gaps = _surest_gap(table.filter(pl.col("model") == model))
+        verdict = next((name for name in ("relies", "signs", "avoids", "length") if counts.get(name)), "none")
+        if verdict == "none" and counts["unknown"] == outcome.summary["cues"]:
+            verdict = "unknown"
+        rows.append(
+            {
+                "model": model,
+                "accuracy": None if accuracy is None else accuracy.value,
+                "relies": counts["relies"],
+                **gaps,
+                "verdict": RELIANCE[verdict],
+            }
+        )
+    schema = {
+        "model": pl.String, "accuracy": pl.Float64, "relies": pl.Int64, "difference": pl.Float64,
+        "difference_low": pl.Float64, "difference_high": pl.Float64, "cue": pl.String, "verdict": pl.String,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema).sort("relies", "accuracy", descending=True, nulls_last=True)
+
+
+def _model_table(rows: pl.DataFrame, cues: str) -> Table:
+    columns = {
+        "model": Column("Model"),
+        "accuracy": Column("Accuracy", "percent"),
+        "relies": Column("Relies on", "count", f"of {cues}"),
+        "difference": Column("Largest gap", "points", _GAP),
+        **interval_columns("difference_", "points", of="the gap"),
+        "verdict": Column("Verdict", hint="the strongest verdict on any cue"),
+        "cue": Column("Gap of", hint="the cue with the largest gap", brief=False),
+    }
+    caption = f"Relies on: of {cues}. Gap: {_GAP}."
+    return Table(_MODELS, "", columns, data=rows, caption=caption)
+
+
+def _surest_gap(table: pl.DataFrame) -> dict[str, object]:
+    """Return the largest gap of a model that is sure: the one whose interval begins highest."""
+    known = table.drop_nulls("difference_low").filter(pl.col("difference_low").is_not_nan())
+    if known.is_empty():
+        return dict.fromkeys(("difference", "difference_low", "difference_high", "cue"))
+    row = known.sort("difference_low", descending=True).row(0, named=True)
+    return {
+        **{name: row[name] for name in ("difference", "difference_low", "difference_high")},
+        "cue": spoken_cue(row["family"], row["feature"]),
+    }
+
+
+def _gaps(table: pl.DataFrame, models: Sequence[str]) -> list[HeatMap]:
+    """Return the gap of every model for the cues that are most relied on, as a map of cues and models."""
+    cells = table.drop_nulls("difference").filter(pl.col("difference").is_not_nan())
+    if cells.is_empty():
+        return []
+    cues = cells.select("family", "feature").unique(maintain_order=True).head(MOST_GAPS)
+    shown = pl.DataFrame({"model": models[:MOST_GAPS]}).join(cues, how="cross")
+    drawn = shown.join(cells, on=["model", "family", "feature"], maintain_order="left")
+    rows = drawn.rows(named=True)
+    drawn = drawn.with_columns(
+        cue=pl.Series([spoken_cue(row["family"], row["feature"]) for row in rows], dtype=pl.String),
+        text=pl.Series([points(row["difference"]) for row in rows], dtype=pl.String),
+        reliance=pl.col("verdict").cast(pl.String).replace(RELIANCE),
+        pale=~pl.col("verdict").cast(pl.String).is_in(["relies", "signs"]),
+    )
+    return [
+        HeatMap(
+            title="Accuracy gaps by cue and model",
+            data=drawn,
+            x="model",
+            y="cue",
+            value=Axis("difference", kind="points"),
+            middle=0.0,
+            text="text",
+            faint="pale",
+            tooltip={
+                "reliance": Column("reliance"),
+                "difference_low": Column("CI low", "points"),
+                "difference_high": Column("CI high", "points"),
+                "label": Column("usual label"),
+                "unusual": Column("counterexamples", "count"),
+            },
+            alt="Map of the accuracy gap of each model for each cue; the table of cues has the same numbers.",
+            caption=f"{_GAP[:1].upper()}{_GAP[1:]}. Pale: no reliance.",
+            brief="Points by which accuracy is higher where the cue has its usual label. Pale: no reliance.",
+            name="gaps",
+            wide=False,
+        )
+    ]
 
 
 def _relies(name: str, counts: Summary, cues: str) -> str:

@@ -36,6 +36,7 @@ _TESTS = {
     "result": Column("Result"),
     "measured": Column("Measured (95 % CI)"),
 }
+_TESTED = "What was tested"
 #: Biases that a sentence names.
 _BIASES = {"position": "position", "length": "length", "self": "its own family"}
 _COVARIATES = {
@@ -63,6 +64,7 @@ def judge_view(outcome: Outcome) -> View:
         charts=charts,
         tables=[Table("Judges", "judges", _COLUMNS), judge_tests(outcome.summary)],
         notes=notes,
+        front=[_TESTED],
     )
 
 
@@ -88,7 +90,7 @@ def judge_tests(summary: Summary) -> Table:
     """Return a row per judge and test: what it showed, or that it could not be tested."""
     rows = [(name, *test) for name, part in summary["judges"].items() for test in _tested(part)]
     data = pl.DataFrame(rows, schema=dict.fromkeys(_TESTS, pl.String), orient="row")
-    return Table("What was tested", "", _TESTS, data=data, everywhere=True)
+    return Table(_TESTED, "", _TESTS, data=data, everywhere=True)
 
 
 def _tested(part: Judge) -> Iterator[tuple[str, str, str]]:
@@ -125,7 +127,7 @@ def _interval(part: Judge, value: str, write: Callable[[float | None], str]) -> 
 
 
 def _decimal(value: float | None) -> str:
-    return f"{value:z.2f}"
+    return f"{value:z.2f}".replace("-", "−")
 
 
 def _followed(judges: Mapping[str, Judge]) -> Intervals:

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from cuecard.analysis import Summary
 from cuecard.audits.cues.view import saying_something_new
+from cuecard.features.cue_names import spoken_cue
 from cuecard.report.charts.drawing import (
     SILENT,
     ZOOM_EVENTS,
@@ -24,7 +25,7 @@ from cuecard.report.charts.drawing import (
     shown,
     tooltip_of,
 )
-from cuecard.view import Axis, CueMap
+from cuecard.view import Axis, CueMap, Kind
 from cuecard.wording import percent
 
 #: Names written into the map, and the size of the chart they are kept apart for.
@@ -32,7 +33,8 @@ MOST_NAMES = 22
 #: Labels whose chance and significance are drawn: all, or those with the most cues.
 MOST_CURVES = 8
 _NAME_CANDIDATES = 300
-_SIZE = (860.0, 440.0)
+#: On the first screen it is smaller than in its section.
+_SIZE, _HEIGHT = (600.0, 300.0), 440
 #: The highest share of an axis, which leaves room above a share of 1.
 _TOP = 1.04
 
@@ -43,14 +45,16 @@ def draw_cue_map(chart: CueMap) -> alt.LayerChart:
     After Gardner et al. (2021): above a label's curve the share is significant, given the number of tests.
     """
     cues = chart.frame
-    rows = rows_of(chart, "feature", "label", "n", "share", "significant", "is_cue")
+    total = chart.instances or 1
+    placed = cues.with_columns(covered=pl.col("n") / total)
+    rows = rows_of(chart, "feature", "label", "covered", "share", "significant", "is_cue", frame=placed)
     lowest, highest = _ends(cues)
     floor = min([*cues["share"].to_list(), *chart.chance.values()], default=0.0)
-    title = "training instances with the feature (logarithmic)"
-    x = along(
-        alt.X,
-        Axis("n", title, "count", domain=(max(1, lowest) * 0.9, max(highest, 10) * 1.4), log=True, ticks=6),
-    )
+    domain = (max(1, lowest) * 0.9 / total, max(highest, 10) * 1.4 / total)
+    kind: Kind = "percent" if chart.instances else "count"
+    tens = [10.0**power for power in range(-9, 10) if domain[0] <= 10.0**power <= domain[1]]
+    ticks = tens if len(tens) > 1 else 6
+    x = along(alt.X, Axis("covered", chart.x_title, kind, domain=domain, log=True, ticks=ticks))
     shares = Axis(
         "share",
         "share of the label",
@@ -80,8 +84,8 @@ def draw_cue_map(chart: CueMap) -> alt.LayerChart:
     look = {"y": y, "color": colour, "opacity": either(alt.OpacityValue, chosen, 1, 0.06)}
     # The legend of a layered chart listens only to the selections of the first layer that has it.
     first, *rest = *_curves(chart, x, look), loud
-    layers = [first.add_params(chosen), quiet, *rest, *_written(cues, x, y)]
-    return alt.layer(*layers, width="container", height=_SIZE[1])
+    layers = [first.add_params(chosen), quiet, *rest, *_written(chart, x, y)]
+    return alt.layer(*layers, width="container", height=_HEIGHT)
 
 
 def _ends(cues: pl.DataFrame) -> tuple[float, float]:
@@ -107,41 +111,49 @@ def _curves(chart: CueMap, x: alt.X, look: Summary) -> list[alt.Chart]:
     lowest, highest = _ends(chart.frame)
     grid = np.geomspace(max(lowest, 1.0) * 0.9, max(highest, 10.0) * 1.4, 60)
     bounds = [
-        {"label": label, "n": float(n), "share": share}
+        {"label": label, "covered": float(n) / (chart.instances or 1), "share": share}
         for label, p in chance.items()
         for n in grid
         if (share := float(p + z * np.sqrt(p * (1 - p) / n))) <= _TOP
     ]
     lines = alt.Chart(inline(bounds)).mark_line(strokeWidth=1.4, clip=True, **SILENT).encode(x=x, **look)
     levels = [{"label": label, "share": p, "text": percent(p)} for label, p in chance.items()]
-    said = [alt.Tooltip("label:N", title="label"), alt.Tooltip("text:N", title="share in the training set")]
+    said = [alt.Tooltip("label:N", title="label"), alt.Tooltip("text:N", title="chance")]
     dashes = alt.Chart(inline(levels)).mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, **SILENT)
     return [dashes.encode(tooltip=said, **look), lines]
 
 
-def _written(cues: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _written(chart: CueMap, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return names beside the strongest points, on the side with room, legible over other points."""
     # On a narrow screen only the strongest names have room.
-    room = either(alt.OpacityValue, "datum.rank < width / 36", 1, 0)
+    room = either(alt.OpacityValue, "datum.rank < width / 30", 1, 0)
     layers = []
     for side, offset in (("left", 7), ("right", -7)):
-        names = [name for name in _names(cues) if name["align"] == side]
-        chart = alt.Chart(inline(names)).encode(x=x, y=y, text=alt.Text("feature:N"), opacity=room)
+        names = [name for name in _names(chart) if name["align"] == side]
+        base = alt.Chart(inline(names)).encode(x=x, y=y, text=alt.Text("feature:N"), opacity=room)
         text = {"align": side, "dx": offset, "clip": True, "limit": 150, "tooltip": False, **SILENT}
-        layers += [chart.mark_text(style=style, **text) for style in ("halo", "name")]
+        layers += [base.mark_text(style=style, **text) for style in ("halo", "name")]
     return layers
 
 
-def _names(cues: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the points to write a name beside: the strongest, each kept clear of those before it."""
+def _spoken(family: str, feature: str) -> str:
+    """Return what a feature is called: words as they are, without quotation marks."""
+    return spoken_cue(family, feature).removeprefix("“").removesuffix("”")
+
+
+def _names(chart: CueMap) -> list[dict[str, Any]]:
+    """Return the points to write a name beside: named elsewhere, then the strongest, clear of those before."""
+    cues = chart.frame
     strong = cues.head(_NAME_CANDIDATES).filter("significant")
+    if chart.named:
+        strong = pl.concat([cues.filter(chart.named), strong.filter(~pl.col(chart.named))])
     width, height = _SIZE
     lowest, highest = (log(max(1, end)) for end in _ends(cues))
     taken: list[tuple[float, float, float]] = []
     written: list[dict[str, Any]] = []
     for i in saying_something_new(strong["family"].to_list(), strong["feature"].to_list()):
         row = strong.row(i, named=True)
-        name = str(shown(row["feature"]))
+        name = str(shown(_spoken(row["family"], row["feature"])))
         at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9) * width
         length = 14 + 7.0 * len(name)
         align, left = ("left", at) if at < 0.75 * width else ("right", at - length)
@@ -149,6 +161,12 @@ def _names(cues: pl.DataFrame) -> list[dict[str, Any]]:
         if all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
             taken.append((left, right, middle))
             written.append(
-                {"feature": name, "n": row["n"], "share": row["share"], "align": align, "rank": len(written)}
+                {
+                    "feature": name,
+                    "covered": row["n"] / (chart.instances or 1),
+                    "share": row["share"],
+                    "align": align,
+                    "rank": len(written),
+                }
             )
     return written[:MOST_NAMES]

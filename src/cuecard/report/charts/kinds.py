@@ -215,7 +215,15 @@ def draw_heat_map(chart: HeatMap) -> alt.LayerChart | alt.FacetChart:
             column=alt.Column(f"{chart.facet}:N", title=None, sort=ordered(chart, chart.facet))
         )
     text = base.mark_text(fontSize=11, color=INK, **SILENT).encode(text=alt.Text(f"{chart.text}:N"))
-    return alt.layer(cells, text, width=alt.Step(100), height=alt.Step(24))
+    if chart.wide:
+        return alt.layer(cells, text, width=alt.Step(100), height=alt.Step(24))
+    # Numbers are written where a cell is wide enough for them; the tooltip has them in any case.
+    text = text.encode(opacity=_room_for_numbers(len(columns)))
+    return alt.layer(cells, text, width="container", height=alt.Step(24))
+
+
+def _room_for_numbers(columns: int) -> alt.OpacityValue:
+    return either(alt.OpacityValue, f"width / {max(columns, 1)} > {ROOM_FOR_A_NUMBER}", 1, 0)
 
 
 def _over(chart: HeatMap, names: list[Value]) -> alt.Scale:
@@ -235,7 +243,7 @@ def _of_one_colour(chart: HeatMap, base: alt.Chart, columns: int) -> alt.LayerCh
         framed = base.transform_filter(f"datum[{chart.framed!r}]")
         layers.append(framed.mark_rect(style="accent", cornerRadius=3, filled=False, strokeWidth=2.5))
     # Numbers are written where a cell is wide enough for them; the tooltip has them in any case.
-    room = either(alt.OpacityValue, f"width / {max(columns, 1)} > {ROOM_FOR_A_NUMBER}", 1, 0)
+    room = _room_for_numbers(columns)
     for column, style, down in ((chart.text, "name", -5), (chart.note, "figure", 9)):
         if column:
             text = base.mark_text(style=style, dy=down if chart.note else 0, **SILENT)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from cuecard import wording
 from cuecard.analysis import Finding
-from cuecard.card.card import Card, Section
-from cuecard.card.files import of_readable_card
+from cuecard.card.beside import audit_beside
+from cuecard.card.card import Card, DatasetInfo, Section
+from cuecard.card.files import REPORT_FILE, of_readable_card
 from cuecard.report.findings import (
     Piece,
     facts,
@@ -26,6 +29,7 @@ from cuecard.report.findings import (
     other_ways,
     worst_severity,
 )
+from cuecard.report.front import front_items
 from cuecard.report.html.page import (
     environment,
     findings_that_fit,
@@ -37,7 +41,7 @@ from cuecard.report.html.page import (
 from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
-from cuecard.report.questions import answers
+from cuecard.report.questions import answers, open_questions
 from cuecard.report.sections import SectionView, section_view
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.wording import display_text
@@ -66,8 +70,14 @@ class _Chapter:
 
 
 @of_readable_card
-def render_html(card: Card) -> str:
-    """Return the whole report as HTML: findings first, then every section, then how it was made."""
+def render_html(card: Card, folder: str | Path | None = None) -> str:
+    """Return the whole report as HTML: findings first, then every section, then how it was made.
+
+    Of a card about models, questions about the data are answered by the audit of the same data beside `folder`, where
+    the report goes, if there is one; by default, that is where the card was read from.
+    """
+    audit, page = _audit_beside(card, folder)
+    rows = answers(card, audit, page)
     views = fitted_views([section_view(card, name) for name in card.sections])
     chapters = [
         _Chapter(name, section, view, card.provenance.seconds.get(name), worst_severity(card, name))
@@ -81,7 +91,11 @@ def render_html(card: Card) -> str:
         card=card,
         verdict=verdict(card),
         figures=key_figures(card),
-        answers=answers(card),
+        answers=[row for row in rows if row.known],
+        open_questions=open_questions(rows),
+        audit=page,
+        sizes=split_sizes(card.dataset),
+        front=front_items(card, {chapter.name: chapter.view for chapter in chapters}),
         findings=findings[:shown],
         left_out=len(findings) - shown,
         open_findings=OPEN_FINDINGS,
@@ -103,8 +117,41 @@ def report_template() -> Template:
 def write_report(card: Card, path: str | Path) -> Path:
     """Write the report to a file, whole or not at all, and return its path."""
     path = Path(path)
-    write_text(path, render_html(card), errors="replace")
+    write_text(path, render_html(card, path.parent), errors="replace")
     return path
+
+
+def _audit_beside(card: Card, folder: str | Path | None) -> tuple[Card | None, str]:
+    """Return the audit of the data of a card beside a folder, and the way from there to its report, if it has one."""
+    if folder is None and not card.read_from:
+        return None, ""
+    folder = Path(card.read_from).parent if folder is None else Path(folder)
+    audit = audit_beside(card, folder)
+    if audit is None:
+        return None, ""
+    report = Path(audit.read_from).with_name(REPORT_FILE)
+    way = os.path.relpath(report, folder.absolute()) if report.is_file() else ""
+    return audit, quote(Path(way).as_posix()) if way else ""
+
+
+def split_sizes(dataset: DatasetInfo) -> list[str]:
+    """Return how many examples every split has; a dataset of one split just has examples.
+
+    >>> split_sizes(DatasetInfo(name="x", task="text", labels=[], fingerprint="", splits={
+    ...     "train": SplitInfo(examples=1200, instances=1200, labels={})}))
+    ['1,200 examples']
+    """
+    several = len(dataset.splits) > 1
+    return [
+        " ".join(
+            [
+                wording.count(split.examples),
+                *([wording.SPLIT_NAMES.get(name, name)] if several else []),
+                "examples",
+            ]
+        )
+        for name, split in dataset.splits.items()
+    ]
 
 
 def _functions(card: Card) -> dict[str, Any]:

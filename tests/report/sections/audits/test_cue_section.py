@@ -67,7 +67,7 @@ def test_counts_and_shares_of_responses_are_of_the_same_responses(planted: Card)
     for row in table.rows:
         shown = dict(zip(titles, row, strict=True))
         cue = card.tables["cues"].filter(pl.col("feature") == shown["Feature"]).row(0, named=True)
-        assert shown["Train"] == cue["train_count"]
+        assert shown["Instances"] == cue["train_count"]
         assert shown["Compared"] == cue["share_n"]
         assert drawn[shown["Feature"]].endswith(f" of {cue['share_n']:.0f}")
     assert (card.tables["cues"]["share_n"] < card.tables["cues"]["train_count"]).any()

@@ -36,7 +36,7 @@ def test_the_lead_says_score_chance_and_whether_they_differ(leaking: Card, clean
     assert words(leaking).count("better than chance") == 1
     assert "Premise-only accuracy is at chance" in words(leaking)
     assert "Chance is 25.0 %; the model is not significantly different from chance" in words(clean)
-    assert "200 training examples" in words(clean)
+    assert "200 examples" in words(clean)
 
 
 def test_every_chart_is_drawn_from_the_tables_of_the_card(leaking: Card, clean: Card) -> None:

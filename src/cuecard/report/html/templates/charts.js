@@ -12,7 +12,10 @@ window.cuecard = Object.assign(window.cuecard ?? {}, (() => {
     return { ...spec, facet, columns, spec: inner };
   }
 
-  async function draw(place, spec, config, name) {
+  async function draw(place, declared, config, name) {
+    // A chart of the first screen is lower than in its section.
+    const height = Number(place.dataset.height);
+    const spec = height && typeof declared.height === "number" ? { ...declared, height } : declared;
     const { view } = await window.vegaEmbed(place, fitted(spec, place.clientWidth), {
       mode: "vega-lite", renderer: "svg", ast: true, config, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true },
     });
