@@ -11,6 +11,7 @@ from benchmarks.calibration.judged import JUDGED_SECTIONS
 from benchmarks.calibration.probe_sections import PROBE_SECTIONS
 from benchmarks.calibration.remedy_sections import REMEDY_SECTIONS
 from benchmarks.calibration.rows import Row
+from benchmarks.calibration.runs import RUN_SECTIONS
 
 SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     **AUDIT_SECTIONS,
@@ -19,4 +20,5 @@ SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     **REMEDY_SECTIONS,
     **JUDGED_SECTIONS,
     **ASKED_SECTIONS,
+    **RUN_SECTIONS,
 }

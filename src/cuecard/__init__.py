@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cuecard.probes import (
         AccuracyTest,
         AgreementOfModels,
+        BenchmarkRuns,
         DebiasedEvaluation,
         DistributionTest,
         HardSubset,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccuracyTest",
     "AgreementOfModels",
+    "BenchmarkRuns",
     "Card",
     "Clusters",
     "Columns",

@@ -289,10 +289,11 @@ class Result:
 #: `predictions` of models, the `cues` to probe them for, `prompts` (predictions of a model asked in several ways),
 #: `input_parts` and `permutations` (those with parts of the input, and with options in other orders),
 #: `identical_pairs` (scores of sentences paired with themselves), `judge` (verdicts about pairs of responses),
-#: `corpus` (files to search for the texts), `orders` (log-probabilities of the published order and of shuffles).
+#: `corpus` (files to search for the texts), `orders` (log-probabilities of the published order and of shuffles),
+#: `runs` (which of many models are right on which items).
 Need = Literal[
     "test", "predictions", "cues", "prompts", "input_parts", "permutations", "identical_pairs", "judge", "corpus",
-    "orders",
+    "orders", "runs",
 ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from cuecard.probes.prompts.asking import find_prompt, prompted_answers
     from cuecard.probes.prompts.study import PromptStudy
+    from cuecard.probes.runs import BenchmarkRuns, Runs, read_runs
     from cuecard.probes.trained import (
         LINEAR_MODELS,
         asked_recipes,
@@ -60,6 +61,7 @@ PROBES.declare("distribution_test", "cuecard.probes.cues.distribution:Distributi
 PROBES.declare("permutation_test", "cuecard.probes.cues.permutation:PermutationTest")
 PROBES.declare("agreement", "cuecard.probes.model_pairs:AgreementOfModels")
 PROBES.declare("paired_comparison", "cuecard.probes.model_pairs:PairedComparison")
+PROBES.declare("runs", "cuecard.probes.runs:BenchmarkRuns")
 PROBES.declare("option_order", "cuecard.probes.option_order:OptionOrderTest")
 PROBES.declare("prompts", "cuecard.probes.prompts.study:PromptStudy")
 PROBES.declare("input_parts", "cuecard.probes.input_parts:PartsOfInput")
@@ -76,6 +78,7 @@ __all__ = [
     "UNANSWERED",
     "AccuracyTest",
     "AgreementOfModels",
+    "BenchmarkRuns",
     "CueSet",
     "CueStressSet",
     "DebiasedEvaluation",
@@ -94,6 +97,7 @@ __all__ = [
     "Predictions",
     "PromptStudy",
     "Reliance",
+    "Runs",
     "TokenRelevance",
     "Verdicts",
     "asked_recipes",
@@ -111,6 +115,7 @@ __all__ = [
     "prompted_answers",
     "read_many_predictions",
     "read_predictions",
+    "read_runs",
     "read_verdicts",
     "token_relevance",
     "trained_predictions",

@@ -32,6 +32,7 @@ from cuecard.probes import (
 from cuecard.probes.identical_pair_scores import check_source
 from cuecard.probes.judge.verdicts import together
 from cuecard.probes.predictions import CUE_HALF, DistinctAnswers, distinct_answers, read_one_file
+from cuecard.probes.runs import Runs, joined, read_runs, runs_of
 from cuecard.probes.variants import told_apart
 from cuecard.run.choosing import (
     Settings,
@@ -65,10 +66,15 @@ ManyPredictions = Any
 #: What `probe` takes for the verdicts of judges, in the same forms.
 Judges = Any
 
+#: What `probe` takes for logs of runs, in the same forms.
+ManyRuns = Any
+
 #: Inputs that come from the predictions of models.
 _FROM_PREDICTIONS: frozenset[Need] = frozenset(
-    {"predictions", "cues", "prompts", "input_parts", "permutations"}
+    {"predictions", "cues", "prompts", "input_parts", "permutations", "runs"}
 )
+#: Two models are compared by a section of their own; of more, the predictions are runs as well.
+_FEWEST_RUNS = 3
 
 
 def probe(
@@ -80,6 +86,7 @@ def probe(
     model_settings: Sequence[str] = (),
     identical_pairs: Sequence[str] = (),
     judge: Judges = (),
+    runs: ManyRuns = (),
     probes: Sequence[Analysis] | None = None,
     audit: Cues | None = None,
     cues: Sequence[str] = (),
@@ -113,6 +120,8 @@ def probe(
             built-in model to train; needs neither predictions nor a test split.
         judge: verdicts of judges or scores of reward models (see `read_verdicts`), as predictions are given. The
             dataset may be left out where the verdicts come with texts and labels, or none are needed.
+        runs: logs of many models on one benchmark (see `read_runs`), as predictions are given; they need no dataset.
+            Predictions of three or more models are runs as well.
         probes: the probes to run, such as ``[cc.PermutationTest(stratify="label")]``.
         audit: the cue audit that the cues come from, such as ``cc.Cues(scope="both")``.
         cues: cues to probe, such as "sleeping" or "length:longest"; the strongest of the data by default.
@@ -138,7 +147,7 @@ def probe(
     selection = selected_probes(
         probes,
         audit=audit,
-        inputs=_inputs(predictions, models, identical_pairs, judge),
+        inputs=_inputs(predictions, models, identical_pairs, judge, runs),
         only=only,
         skip=skip,
         settings=settings,
@@ -149,6 +158,9 @@ def probe(
     for source in identical_pairs:
         check_source(source)
     inputs: dict[Need, Any] = {}
+    if _given_sources(runs):
+        inputs["runs"] = logged = _runs(runs)
+        data = logged.instances() if data is None and not _given_sources(judge) else data
     if data is None:
         inputs["judge"] = judges = _judges(judge, None)
         data = together(judges)
@@ -163,7 +175,7 @@ def probe(
     halved = ""
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
-    if selection.need(*_FROM_PREDICTIONS):
+    if (models or _sources(predictions)) and selection.need(*_FROM_PREDICTIONS):
         with progress("Reading predictions") if progress else nullcontext():
             sources = _sources(predictions)
             reader: dict[str, Any] = {
@@ -207,6 +219,8 @@ def probe(
             inputs["permutations"] = {
                 name: [kept.of(one) for one in ways] for name, ways in variants.orders.items()
             }
+        if len(everyone) >= _FEWEST_RUNS and "runs" not in inputs:
+            inputs["runs"] = runs_of(everyone, check_test(tested))
         if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
     if selection.need("cues"):
@@ -266,7 +280,7 @@ def selected_probes(
     possible = that_can_run(selection.probes, inputs)
     if not possible:
         raise UsageError(
-            "There is nothing to probe: add --predictions FILE, --model NAME or --identical-pairs FILE."
+            "There is nothing to probe: add --predictions FILE, --model NAME, --runs FILE or --identical-pairs FILE."
         )
     return ProbeSelection(selection.audit, possible, named=False)
 
@@ -289,15 +303,27 @@ def _judges(sources: Judges, data: Instances | None) -> list[Verdicts]:
     return read
 
 
+def _runs(sources: ManyRuns) -> Runs:
+    """Return the items that all logs are about."""
+    if isinstance(sources, Runs):
+        return sources
+    return joined([log for name, source in _sources(sources) for log in read_runs(name, source)])
+
+
 def _given_sources(sources: Judges) -> bool:
     return not (isinstance(sources, (list, tuple, Mapping)) and not len(sources))
 
 
 def _inputs(
-    predictions: ManyPredictions, models: Sequence[str], identical_pairs: Sequence[str], judge: Judges
+    predictions: ManyPredictions,
+    models: Sequence[str],
+    identical_pairs: Sequence[str],
+    judge: Judges,
+    runs: ManyRuns,
 ) -> frozenset[Need]:
     """Return which inputs there will be."""
     there = _FROM_PREDICTIONS if models or _sources(predictions) else frozenset[Need]()
+    there = there | {"runs"} if _given_sources(runs) else there
     there = there | {"identical_pairs"} if identical_pairs else there
     return there | {"judge"} if _given_sources(judge) else there
 

@@ -39,6 +39,8 @@ Examples:
 `cuecard probe train.parquet --identical-pairs biased=a.csv --identical-pairs debiased=b.csv --out probe`
 
 `cuecard probe --judge verdicts.jsonl --out judge`
+
+`cuecard probe --runs gpt=gpt.eval --runs logs/ --out runs`
 """
 
 
@@ -131,6 +133,15 @@ def probe(
             "battles, outputs of RewardBench, or a table with verdict (or score_a, score_b) by id. Repeatable.",
         ),
     ] = None,
+    runs: Annotated[
+        list[str] | None,
+        option(
+            "--runs",
+            "[NAME=]FILE|DIR",
+            "Logs of many models on one benchmark, without a dataset: Inspect, lm-evaluation-harness, HELM, promptfoo, "
+            "DeepEval, Every Eval Ever, a table with item, model and correct, or a folder of them. Repeatable.",
+        ),
+    ] = None,
     surplus_ids: Annotated[
         bool,
         option(
@@ -161,7 +172,8 @@ def probe(
     from cuecard.run import probe as run_probe
 
     sources = [
-        named_source(source)[1] for source in (*(predictions or ()), *(identical_pairs or ()), *(judge or ()))
+        named_source(source)[1]
+        for source in (*(predictions or ()), *(identical_pairs or ()), *(judge or ()), *(runs or ()))
     ]
     if dataset.test and not dataset.train:
         raise train_missing(dataset.test)
@@ -176,6 +188,7 @@ def probe(
         model_settings=of_models,
         identical_pairs=identical_pairs or (),
         judge=[named_source(source) for source in judge or []],
+        runs=[named_source(source) for source in runs or []],
         prediction_columns=_prediction_columns(prediction_columns),
         labels=dataset.label_names,
         cues=comma_list(cues),

@@ -260,7 +260,7 @@ class _Log(_Read):
 
 def read_inspect_log(path: Path, data: Instances) -> RawPredictions:
     """Return the answers of an eval log, those of the first epoch, with probabilities where it has them."""
-    log: _Log = checked(_Log, _document(path), str(path), _WRITE_AGAIN)
+    log: _Log = checked(_Log, inspect_document(path), str(path), _WRITE_AGAIN)
     samples = log.samples
     notes = []
     epochs = sorted({sample.epoch for sample in samples})
@@ -305,7 +305,7 @@ def _inspect_probabilities(
     return ordered, []
 
 
-def _document(path: Path) -> Any:
+def inspect_document(path: Path) -> Any:
     """Return a log as the object that its JSON form has."""
     if path.suffix == ".eval":
         return _unpacked(path)

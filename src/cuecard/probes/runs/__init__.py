@@ -1,0 +1,7 @@
+"""Runs of many models on one benchmark: what their differences, and its items, are worth."""
+
+from cuecard.probes.runs.logs import RunLog, read_runs
+from cuecard.probes.runs.probe import BenchmarkRuns
+from cuecard.probes.runs.table import Runs, joined, runs_of
+
+__all__ = ["BenchmarkRuns", "RunLog", "Runs", "joined", "read_runs", "runs_of"]
