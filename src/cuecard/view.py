@@ -119,9 +119,16 @@ class Column:
         """Return a value as it is shown."""
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return wording.MISSING
+        if isinstance(value, Written):
+            return value.text
         if self.numeric and wording.is_number(value):
             return _WRITERS[self.kind](value)
         return display_text(value, limit=200)
+
+    def sorted_by(self, value: object) -> str:
+        """Return the exact number by which a table is sorted, and that is copied; nothing where there is none."""
+        number = value.number if isinstance(value, Written) else value
+        return str(number) if wording.is_number(number) else ""
 
 
 def interval_columns(
@@ -133,6 +140,14 @@ def interval_columns(
         f"{prefix}low": Column("CI low", kind, f"lower end of the 95 % CI{whose}", brief),
         f"{prefix}high": Column("CI high", kind, f"upper end of the 95 % CI{whose}", brief),
     }
+
+
+@dataclass(frozen=True)
+class Written:
+    """A cell with words of its own, such as a number in another unit than its column; tables sort by the number."""
+
+    text: str
+    number: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,11 +156,11 @@ def moved_cues(before, after):
     return [one for one in cue_changes(before, after) if one.direction != "within noise"]
 
 
-def printed(before, after) -> str:
+def printed(before, after, *, every_number: bool = False) -> str:
     after.dataset = after.dataset.model_copy(update={"fingerprint": "other"})
     [comparison] = compare([before, after])
     console = Console(file=StringIO(), width=120)
-    render_comparison(comparison, console)
+    render_comparison(comparison, console, every_number=every_number)
     return console.file.getvalue().replace("\xa0", " ")
 
 
@@ -168,9 +168,24 @@ def test_a_cue_is_printed_once_with_its_verdict_or_among_those_within_noise():
     before = with_cues(("grown", "yes", 120, 200, True), ("border", "yes", 61, 100, True))
     after = with_cues(("grown", "yes", 190, 200, True), ("border", "yes", 60, 100, False))
     page = printed(before, after)
-    assert "▲ worse  “grown” yes 60.0 % → 95.0 %" in page
+    assert "▲ worse  “grown” yes 60.0 % → 95.0 %, from chance +35.0 (95 % CI +27.4 to +42.3)" in page
+    assert "Within noise or not judged: 1 cue (--all lists them)" in page
+    assert "border" not in page
+    page = printed(before, after, every_number=True)
     assert "Changes of the list of cues within noise: 1 gone" in page
     assert page.count("“grown”") == page.count("“border”") == 1
+
+
+def test_a_share_that_stays_as_it_is_shown_is_no_change():
+    before, after = with_cues(("lunch", "yes", 0, 100, True)), with_cues(("lunch", "yes", 0, 98, False))
+    assert "lunch" not in printed(before, after, every_number=True)
+
+
+def test_a_cue_of_a_label_that_the_other_version_lacks_is_not_compared():
+    before, after = with_cues(("no", "yes", 190, 200, True)), with_cues(("no", "yes", 190, 200, True))
+    after.dataset = after.dataset.model_copy(update={"labels": ["JA", "NEIN"]})
+    after.attach({"cues": after.tables["cues"].with_columns(label=pl.lit("JA"))})
+    assert cue_changes(before, after) == []
 
 
 def test_features_of_one_name_in_two_families_have_verdicts_of_their_own():
@@ -194,8 +209,8 @@ def test_a_share_that_stays_while_chance_moves_is_printed_with_both_chance_level
 def test_only_words_are_quoted():
     before, after = with_cues(("no", "yes", 61, 100, True)), with_cues(("no", "yes", 60, 100, False))
     for card, significant in ((before, True), (after, False)):
-        other = cues(("negation", "yes", 61, 100, significant), family="negation")
+        other = cues(("negation", "yes", 61 if significant else 60, 100, significant), family="negation")
         card.attach({"cues": pl.concat([card.tables["cues"], other])})
-    page = printed(before, after)
+    page = printed(before, after, every_number=True)
     assert "− “no” yes" in page
     assert "− a negation yes" in page

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from cuecard.analysis import Measure
-from cuecard.card import compare
+from cuecard.card import Card, compare
 from cuecard.card.changes import judged_measures
 from cuecard.report import render_comparison
 from cuecard.stats.intervals import wilson
@@ -63,6 +63,48 @@ def test_a_share_without_interval_is_judged_as_a_sample():
 
     assert movements(copies(0.010), copies(0.012)) == []
     assert movements(copies(0.010), copies(0.100))[0].direction == "worse"
+
+
+def neutral(value: float, fingerprint: str, section: str = "s") -> Card:
+    one = Measure(f"{section}.full", value, value - 0.02, value + 0.02, unit="share", label="full accuracy")
+    steady = Measure(f"{section}.steady", 0.5, 0.4, 0.6, unit="share", label="steady")
+    made = card_with(one, steady)
+    made.dataset = made.dataset.model_copy(update={"fingerprint": fingerprint})
+    return made
+
+
+def test_a_measure_without_a_worse_direction_is_higher_or_lower_beyond_noise():
+    [comparison] = compare([neutral(0.7, "a"), neutral(0.8, "b")])
+    assert [(one.direction, one.after.label) for one in comparison.shifted] == [("higher", "full accuracy")]
+    assert not comparison.moved
+    console = Console(file=StringIO(), width=120)
+    render_comparison(comparison, console)
+    printed = console.file.getvalue().replace("\xa0", " ")
+    assert "↑ higher  full accuracy 70.0 % → 80.0 % (change +10.0, 95 % CI +7.2 to +12.8)" in printed
+    assert "steady" not in printed
+    [other_way] = compare([neutral(0.8, "a"), neutral(0.7, "b")])
+    assert [one.direction for one in other_way.shifted] == ["lower"]
+    [same_data] = compare([neutral(0.7, "a"), neutral(0.8, "a")])
+    assert same_data.shifted == ()
+
+
+def test_measures_without_a_direction_that_only_vary_are_shifted_in_at_most_one_of_twenty_comparisons():
+    rng = np.random.default_rng(0)
+
+    def drawn(name: str) -> Card:
+        shares = rng.binomial(400, 0.5, 12) / 400
+        half = 1.96 * np.sqrt(0.25 / 400)
+        made = card_with(
+            *(
+                Measure(f"s.m{i}", float(x), float(x - half), float(x + half), unit="share")
+                for i, x in enumerate(shares)
+            )
+        )
+        made.dataset = made.dataset.model_copy(update={"fingerprint": name})
+        return made
+
+    shifted = [bool(compare([drawn("a"), drawn("b")])[0].shifted) for _ in range(300)]
+    assert np.mean(shifted) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
 
 def test_the_verdict_of_a_comparison_is_its_first_line():

@@ -138,8 +138,8 @@ def _widening(solved: pl.Series, measure: Measure) -> float:
     return (measure.high - measure.low) / 2 / plain
 
 
-#: What became of a measure that was judged.
-Verdict = Literal["worse", "better", "within noise"]
+#: What became of a measure that was judged; one that has no worse direction is higher or lower.
+Verdict = Literal["worse", "better", "higher", "lower", "within noise"]
 #: Moves are judged together, so that a comparison of equal data calls something moved in at most this share of cases.
 ALPHA = 0.05
 
@@ -178,6 +178,28 @@ def judged_measures(before: Card, after: Card) -> list[Movement]:
     ]
     order = ("worse", "better", "within noise")
     return sorted(results, key=lambda one: (order.index(one.direction), one.change.p_value))
+
+
+def shifted_measures(before: Card, after: Card) -> list[Movement]:
+    """Return the measures without a worse direction that moved beyond noise (Holm's correction over them).
+
+    Counts of the data are no samples of anything; what differs between audits of the same data are the settings.
+    """
+    if before.dataset.fingerprint == after.dataset.fingerprint:
+        return []
+    old = {m.name: m for m in before.all_measures()}
+    moves = []
+    for measure in after.all_measures():
+        earlier = old.get(measure.name)
+        if earlier is None or measure.worse != "neither" or measure.unit not in ("share", "points", "score"):
+            continue
+        change = measured_change(earlier, measure)
+        if change is not None and change.low < change.high:
+            direction: Verdict = "higher" if change.difference > 0 else "lower"
+            moves.append(Movement(direction, earlier, measure, change))
+    adjusted = holm([move.change.p_value for move in moves]) if moves else np.empty(0)
+    surely = [move for move, p in zip(moves, adjusted, strict=True) if p <= ALPHA]
+    return sorted(surely, key=lambda move: move.change.p_value)
 
 
 def _direction(measure: Measure, change: MeasuredChange, adjusted: float) -> Verdict:
@@ -224,6 +246,10 @@ class CueChange:
     share_after: float | None
     chance_before: float | None = None
     chance_after: float | None = None
+    change: float | None = None
+    """By how much further its share is from chance, in the direction of the cue, with its 95 % CI."""
+    low: float | None = None
+    high: float | None = None
 
 
 def cue_changes(before: Card, after: Card) -> list[CueChange]:
@@ -301,6 +327,8 @@ def _tested(key: tuple[str, str], old: _Features, new: _Features) -> tuple[CueCh
     if then is None or now is None:
         return _rarity_change(key, cue, old, new)
     label, sign = cue["label"], 1.0 if cue["share"] >= cue["chance"] else -1.0
+    if label not in old.labels or label not in new.labels:
+        return None  # the versions have other labels
     shares, chances, ends = [], [], []
     for side, row in ((old, then), (new, now)):
         share, low, high, chance = side.share(row, label, cue["chance"])
@@ -321,7 +349,8 @@ def _tested(key: tuple[str, str], old: _Features, new: _Features) -> tuple[CueCh
     else:
         kind = "stronger" if change.difference > 0 else "weaker"
     direction: Verdict = "worse" if change.difference > 0 else "better"
-    return CueChange(kind, direction, *key, label, *labels, *shares, *chances), change.p_value
+    moved = CueChange(kind, direction, *key, label, *labels, *shares, *chances)
+    return replace(moved, change=change.difference, low=change.low, high=change.high), change.p_value
 
 
 def _rarity_change(

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from cuecard.analysis import Finding, Unit
 from cuecard.card.card import Card
-from cuecard.card.changes import CueChange, Movement, cue_changes, judged_measures
+from cuecard.card.changes import CueChange, Movement, cue_changes, judged_measures, shifted_measures
 from cuecard.errors import UsageError
 
 #: Numbers that differ by less are the same.
@@ -61,6 +61,8 @@ class Comparison:
     """Whether the tasks are the same; otherwise nothing is judged."""
     judged: tuple[Movement, ...] = ()
     """The change of every measure that can get better or worse, with its interval."""
+    shifted: tuple[Movement, ...] = ()
+    """The measures without a worse direction that moved beyond noise."""
 
     @property
     def moved(self) -> tuple[Movement, ...]:
@@ -133,6 +135,7 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         notes=tuple(_notes(before, after)),
         comparable=comparable,
         judged=tuple(judged_measures(before, after)) if comparable else (),
+        shifted=tuple(shifted_measures(before, after)) if comparable else (),
     )
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cuecard import wording
 from cuecard.analysis import Unit
-from cuecard.card.changes import CueChange
+from cuecard.card.changes import CueChange, Movement
 from cuecard.card.diff import Change, Comparison
 from cuecard.features.cue_names import spoken_cue
 from cuecard.report.terminal.card import headed
@@ -25,15 +25,15 @@ _KINDS: dict[str, tuple[str, str]] = {
 }
 
 #: Sign and colour of what moved beyond noise.
-_SIGNS = {"worse": ("▲", "red"), "better": ("▼", "green")}
+_SIGNS = {"worse": ("▲", "red"), "better": ("▼", "green"), "higher": ("↑", "cyan"), "lower": ("↓", "cyan")}
 
 
 def render_comparison(
     comparison: Comparison, console: Console, *, top: int = 15, every_number: bool = False
 ) -> None:
-    """Print what changed, the most telling first; at most `top` rows per table.
+    """Print what moved beyond noise, what got worse first; at most `top` rows per table.
 
-    Of the numbers, the measures; with `every_number` all that differ, as they are on the cards.
+    With `every_number` also all numbers that differ, and the changes of the lists of cues and findings within noise.
     """
     console.print()
     console.print(Text(verdict_of(comparison), style=f"bold {_tone(comparison)}".strip()))
@@ -41,22 +41,44 @@ def render_comparison(
     console.print(Text(title, style="bold"))
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
-    _moved_measures(comparison, console, top)
+    _moved_measures(comparison.moved[:top], console)
     _moved_cues(comparison, console, top)
     if comparison.unchanged:
         console.print("The data and the results are the same.")
         return
     console.print("The data is the same." if comparison.same_data else "The data differs.")
+    _moved_measures(comparison.shifted[:top], console)
     _changes("Data", comparison.data, console, top)
     _changes("Analyses and options", merged_settings(comparison.sections), console, top)
-    _cues_within_noise(comparison, console, top)
     if every_number:
+        _cues_within_noise(comparison, console, top)
         _changes("Numbers", comparison.numbers, console, len(comparison.numbers))
-    else:
-        _changes("Measures", comparison.measures, console, top)
-        rest = len(comparison.numbers) - len(comparison.measures)
-        if rest > 0:
-            console.print(Text(f"{rest:,} more numbers differ (--all shows them)", style="dim"))
+        _changed_findings(comparison, console, top)
+        return
+    if comparison.same_data:  # every difference is one of the settings or the models, and exact
+        _changes("Measures", visible(comparison.measures), console, top)
+    if said := not_moved(comparison):
+        console.print(Text(f"{said} (--all lists them)", style="dim"))
+
+
+def not_moved(comparison: Comparison) -> str:
+    """Return in a sentence what differs and did not move beyond noise."""
+    measures = sum(
+        move.direction == "within noise" and bool(move.change.difference) for move in comparison.judged
+    )
+    cues = len(comparison.cues) - len(comparison.cues_moved)
+    findings = len(comparison.findings_new) + len(comparison.findings_gone)
+    counted = ((measures, "measure"), (cues, "cue"), (findings, "finding"))
+    said = [wording.plural(n, what) for n, what in counted if n]
+    return f"Within noise or not judged: {wording.listed(said)}" if said else ""
+
+
+def visible(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes that can be seen in the numbers as they are shown: from 0 % to 0 % is none."""
+    return [c for c in changes if value_text(c.before, c.unit) != value_text(c.after, c.unit)]
+
+
+def _changed_findings(comparison: Comparison, console: Console, top: int) -> None:
     for sign, style, titles in (
         ("+", "red", comparison.findings_new),
         ("−", "green", comparison.findings_gone),
@@ -88,25 +110,32 @@ def _tone(comparison: Comparison) -> str:
     return "red" if comparison.worse else "green" if comparison.better else ""
 
 
-def _moved_measures(comparison: Comparison, console: Console, top: int) -> None:
-    """Print the measures that moved beyond noise, each with the interval of its change."""
-    for move in comparison.moved[:top]:
-        unit: Unit = "points" if move.after.unit in ("share", "points") else move.after.unit
-        low, high = (
-            wording.in_unit(end, unit).replace("-", "−") for end in (move.change.low, move.change.high)
-        )
-        interval = f", 95 % CI {low} to {high}" if move.change.low < move.change.high else ""
+def _moved_measures(moves: Sequence[Movement], console: Console) -> None:
+    """Print measures that moved beyond noise, each with the interval of its change."""
+    for move in moves:
         paired = f", {wording.count(move.change.shared)} shared examples" if move.change.shared else ""
         sign, style = _SIGNS[move.direction]
         console.print(
             Text.assemble(
                 (f"{sign} {move.direction}  ", style),
                 (display_text(move.after.label or move.after.name, 80), "bold"),
-                f" {wording.in_unit(move.before.value, move.after.unit)} → "
-                f"{wording.in_unit(move.after.value, move.after.unit)} (change "
-                f"{wording.in_unit(move.change.difference, unit).replace('-', '−')}{interval}{paired})",
+                f" {value_text(move.before.value, move.before.unit)} → "
+                f"{value_text(move.after.value, move.after.unit)} ({_interval(move)}{paired})",
             )
         )
+
+
+def _interval(move: Movement) -> str:
+    unit = change_unit(move)
+    said = f"change {value_text(move.change.difference, unit)}"
+    if move.change.low < move.change.high:
+        said += f", 95 % CI {value_text(move.change.low, unit)} to {value_text(move.change.high, unit)}"
+    return said
+
+
+def change_unit(move: Movement) -> Unit:
+    """Return the unit of the change of a measure: of a share, points."""
+    return "points" if move.after.unit in ("share", "points") else move.after.unit
 
 
 def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
@@ -123,6 +152,14 @@ def _chances(moved: CueChange) -> str:
     """Return the chance levels where they differ: a share can stay while chance moves, as under weights."""
     before, after = (wording.percent(chance) for chance in (moved.chance_before, moved.chance_after))
     return "" if before == after else f" (chance {before} → {after})"
+
+
+def _change_from_chance(cue: CueChange) -> str:
+    """Return by how much further the share of a cue is from chance, with its interval, if it can be said."""
+    if cue.change is None or cue.direction == "within noise":
+        return ""
+    ends = wording.ends(cue.low, cue.high, wording.points)
+    return f", from chance {wording.points(cue.change)} (95 % CI {ends})"
 
 
 def merged_settings(changes: Sequence[Change]) -> list[Change]:
@@ -163,14 +200,23 @@ def _cues_within_noise(comparison: Comparison, console: Console, top: int) -> No
     tally = Counter(cue.kind for cue in cues)
     counted = ", ".join(f"{tally[kind]:,} {kind}" for kind in tally)
     console.print(Text(f"Changes of the list of cues within noise: {counted}"))
-    for cue in cues[:top]:
+    for cue in [cue for cue in cues if _differs(cue)][:top]:
         sign, style = _KINDS[cue.kind]
         label = f"{cue.label_before} → {cue.label_after}" if cue.kind == "turned" else cue.label
         console.print(_line(cue, f"  {sign} ", style, label))
 
 
+def _differs(cue: CueChange) -> bool:
+    """Return whether the shares of a cue differ as they are shown."""
+    return wording.percent(cue.share_before) != wording.percent(cue.share_after)
+
+
 def _line(cue: CueChange, start: str, style: str, label: str) -> Text:
-    shares = f"{wording.percent(cue.share_before)} → {wording.percent(cue.share_after)}{_chances(cue)}"
+    before, after = (
+        "too rare to test" if share is None else wording.percent(share)
+        for share in (cue.share_before, cue.share_after)
+    )
+    shares = f"{before} → {after}{_chances(cue)}{_change_from_chance(cue)}"
     name = display_text(spoken_cue(cue.family, cue.feature), 60)
     return Text.assemble((start, style), (name, "bold"), f" {display_text(label, 60)} {shares}")
 

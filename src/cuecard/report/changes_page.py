@@ -13,27 +13,36 @@ from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.changes import CueChange, Movement
 from cuecard.card.diff import Change, Comparison
-from cuecard.report.changes import change_text, merged_settings, value_text, verdict_of
+from cuecard.report.changes import (
+    change_text,
+    change_unit,
+    merged_settings,
+    value_text,
+    verdict_of,
+    visible,
+)
 from cuecard.report.html.page import environment, inlined_parts, sentence
 from cuecard.report.sections import SectionView, TableView
-from cuecard.view import Axis, Chart, Column, Intervals, KeyFigure, Pairs
+from cuecard.view import Axis, Chart, Column, Intervals, KeyFigure, Pairs, Written
 from cuecard.wording import display_text
 from cuecard.writing import write_text
 
 #: What a measure can have done, in the order of the colours.
-VERDICTS = ("worse", "better", "within noise")
+VERDICTS = ("worse", "better")
 #: Rows of a chart, so that it stays readable.
 MOST_DRAWN = 20
 
 
 @dataclass(frozen=True)
 class PagePart:
-    """A section of the page; `html` comes before what the view shows."""
+    """A section of the page; `html` comes before what the view shows, and `quiet` is folded behind its title."""
 
     name: str
     title: str
     view: SectionView
     html: Markup = field(default_factory=Markup)
+    quiet: SectionView = field(default_factory=SectionView)
+    quiet_title: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,16 +61,22 @@ class ComparisonChapter:
 def comparison_chapter(comparison: Comparison, number: int = 1) -> ComparisonChapter:
     """Return what to show of a comparison; `number` tells several on one page apart."""
     title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
-    views = {
-        "Measures": _measures(comparison),
-        "Cues": _cues(comparison),
-        "Findings": _findings(comparison),
-        "Data and settings": _settings(comparison),
+    changed: dict[str, tuple[SectionView | None, list[TableView]]] = {
+        "Measures": (_measures(comparison), _measures_within_noise(comparison)),
+        "Cues": (_cues(comparison), _cues_within_noise(comparison)),
+        "Findings": (_findings(comparison), []),
+        "Data and settings": (_settings(comparison), []),
     }
     parts = [
-        PagePart(f"c{number}-{name.split()[0].lower()}", name, view)
-        for name, view in views.items()
-        if view is not None
+        PagePart(
+            f"c{number}-{name.split()[0].lower()}",
+            name,
+            view or SectionView(),
+            quiet=SectionView(tables=quiet),
+            quiet_title=f"Within noise: {sum(len(table.rows) for table in quiet):,}",
+        )
+        for name, (view, quiet) in changed.items()
+        if view is not None or quiet
     ]
     same = "The data is the same." if comparison.same_data else "The data differs."
     severity = "high" if comparison.worse else "none"
@@ -93,38 +108,34 @@ def _figures(comparison: Comparison) -> list[KeyFigure]:
 
 
 def _measures(comparison: Comparison) -> SectionView | None:
-    judged = comparison.judged
-    judged_names = {move.after.name for move in judged}
-    others = [change for change in comparison.measures if change.measure not in judged_names]
-    if not judged and not others:
+    """Return the measures that moved, or, of the same data, those that differ as they are shown."""
+    judged, moved, shifted = comparison.judged, comparison.moved, comparison.shifted
+    exact = visible(comparison.measures) if comparison.same_data else []
+    if not judged and not shifted and not exact:
         return None
-    moved = len(comparison.moved)
     lead = (
-        [f"{moved} of {wording.plural(len(judged), 'measure')} moved beyond noise."]
+        [f"{len(moved)} of {wording.plural(len(judged), 'measure')} moved beyond noise."]
         if judged
         else ["No measure of both cards has a direction in which it gets worse."]
     )
-    drawable = [move for move in judged if move.after.unit in ("share", "points")][:MOST_DRAWN]
-    charts = []
-    if drawable:
-        more = len(judged) - len(drawable)
-        charts.append(
-            _changes(
-                drawable,
-                "After minus before, in points. The dashed line is no change."
-                + (
-                    f" {wording.plural(more, 'more measure is', 'more measures are')} in the table."
-                    if more
-                    else ""
-                ),
-            )
-        )
+    drawable = [move for move in moved if move.after.unit in ("share", "points")][:MOST_DRAWN]
+    caption = "After minus before, in points. The dashed line is no change."
+    charts = [_changes(drawable, caption)] if drawable else []
     tables = []
-    if judged:
-        tables.append(_judged_table(judged))
-    if others:
-        tables.append(_change_table("Other measures that differ", others))
+    if moved:
+        tables.append(_movements("Measures that moved", moved))
+    if shifted:
+        tables.append(_movements("Also changed, neither worse nor better", shifted))
+    if exact:
+        tables.append(_change_table("Measures that differ by the settings or the models", exact))
     return SectionView(lead, charts=charts, tables=tables)
+
+
+def _measures_within_noise(comparison: Comparison) -> list[TableView]:
+    still = [
+        move for move in comparison.judged if move.direction == "within noise" and move.change.difference
+    ]
+    return [_movements("Measures within noise", still)] if still else []
 
 
 def _changes(judged: Sequence[Movement], caption: str) -> Chart:
@@ -181,45 +192,58 @@ def _moved(cues: Sequence[CueChange]) -> Chart:
     )
 
 
-def _judged_table(judged: Sequence[Movement]) -> TableView:
+#: What stands before the verdict on a change.
+_ARROWS = {"worse": "▲ worse", "better": "▼ better", "higher": "↑ higher", "lower": "↓ lower"}
+
+
+def _movements(title: str, moves: Sequence[Movement]) -> TableView:
+    """Return a row per measure, with its values, its change and the interval of that."""
     columns = [
-        Column("Measure"), Column("Verdict"), Column("Before"), Column("After"),
-        Column("Change", hint="after minus before; of shares in points"),
-        Column("CI low", hint="lower end of the 95 % CI of the change"),
-        Column("CI high", hint="upper end of the 95 % CI of the change"),
-        Column("Worse if", hint="the direction in which the measure gets worse"),
+        Column("Measure"), Column("Verdict"), Column("Before", "number"), Column("After", "number"),
+        Column("Change", "number", hint="after minus before; of shares in points"),
+        Column("CI low", "number", hint="lower end of the 95 % CI of the change"),
+        Column("CI high", "number", hint="upper end of the 95 % CI of the change"),
+        Column("Shared", "count", hint="examples of both versions that were compared one by one"),
     ]  # fmt: skip
-    rows = []
-    for move in judged:
-        unit: Unit = "points" if move.after.unit in ("share", "points") else move.after.unit
+    rows: list[list[object]] = []
+    for move in moves:
+        unit = change_unit(move)
         ends = [move.change.difference, move.change.low, move.change.high]
         rows.append(
             [
                 move.after.label or move.after.name,
-                move.direction,
-                value_text(move.before.value, move.before.unit),
-                value_text(move.after.value, move.after.unit),
-                *(value_text(end, unit) for end in ends),
-                move.after.worse,
+                _ARROWS.get(move.direction, move.direction),
+                Written(value_text(move.before.value, move.before.unit), move.before.value),
+                Written(value_text(move.after.value, move.after.unit), move.after.value),
+                *(Written(value_text(end, unit), end) for end in ends),
+                move.change.shared or None,
             ]
         )
-    return TableView("Every measure that can get worse", columns, rows, len(rows), searchable=True)
+    if not any(move.change.shared for move in moves):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return TableView(title, columns, rows, len(rows), searchable=len(rows) > 15)
 
 
 def _change_table(title: str, changes: Sequence[Change]) -> TableView:
-    columns = [Column("What"), Column("Before"), Column("After"), Column("Change")]
+    columns = [
+        Column("What"), Column("Before", "number"), Column("After", "number"), Column("Change", "number")
+    ]  # fmt: skip
     rows: list[list[object]] = [
         [
             change.what
             if change.section == "dataset" or change.measure
             else f"{change.section}: {change.what}",
-            value_text(change.before, change.unit),
-            value_text(change.after, change.unit),
-            change_text(change),
+            _cell(change.before, change.unit),
+            _cell(change.after, change.unit),
+            Written(change_text(change), change.difference),
         ]
         for change in changes
     ]
     return TableView(title, columns, rows, len(rows), searchable=len(rows) > 15)
+
+
+def _cell(value: object, unit: Unit | None) -> Written:
+    return Written(value_text(value, unit), value if wording.is_number(value) else None)
 
 
 def _cues(comparison: Comparison) -> SectionView | None:
@@ -232,25 +256,37 @@ def _cues(comparison: Comparison) -> SectionView | None:
         if moved
         else "No cue moved beyond noise."
     ]
-    charts = []
-    if moved:
-        charts.append(_moved(moved[:MOST_DRAWN]))
-    columns = [
-        Column("Cue"), Column("Change"), Column("Verdict"), Column("Label before"), Column("Label after"),
-        Column("Before", "percent", hint="share of the label after, or of the one before where it is gone"),
-        Column("After", "percent"), Column("Family"),
-    ]  # fmt: skip
-    rows = [
-        [
-            cue.feature, cue.kind, cue.direction, cue.label_before, cue.label_after,
-            cue.share_before, cue.share_after, cue.family,
-        ]
-        for cue in comparison.cues
-    ]  # fmt: skip
-    table = TableView(
-        "Cues that are new, gone, stronger, weaker or turned", columns, rows, len(rows), searchable=True
+    if not moved:
+        return SectionView(lead)
+    return SectionView(
+        lead, charts=[_moved(moved[:MOST_DRAWN])], tables=[_cue_table("Cues that moved", moved)]
     )
-    return SectionView(lead, charts=charts, tables=[table])
+
+
+def _cues_within_noise(comparison: Comparison) -> list[TableView]:
+    still = [cue for cue in comparison.cues if cue.direction == "within noise"]
+    return [_cue_table("Changes of the list of cues within noise", still)] if still else []
+
+
+def _cue_table(title: str, cues: Sequence[CueChange]) -> TableView:
+    columns = [
+        Column("Cue"), Column("Verdict"), Column("What", hint="new, gone, turned, stronger or weaker"),
+        Column("Label"), Column("Before", "percent", hint="share of the label"), Column("After", "percent"),
+        Column("Change", "points", hint="by how much further it is from chance, in points"),
+        Column("CI low", "points", hint="lower end of the 95 % CI of the change"),
+        Column("CI high", "points", hint="upper end of the 95 % CI of the change"),
+        Column("Family"),
+    ]  # fmt: skip
+    rows: list[list[object]] = [
+        [
+            cue.feature, _ARROWS.get(cue.direction, cue.direction), cue.kind,
+            f"{cue.label_before} → {cue.label_after}" if cue.kind == "turned" else cue.label,
+            *(Written("too rare") if share is None else share for share in (cue.share_before, cue.share_after)),
+            cue.change, cue.low, cue.high, cue.family,
+        ]
+        for cue in cues
+    ]  # fmt: skip
+    return TableView(title, columns, rows, len(rows), searchable=len(rows) > 15)
 
 
 def _findings(comparison: Comparison) -> SectionView | None:

@@ -33,11 +33,15 @@ def test_the_page_begins_with_the_verdict_and_has_the_interval_of_every_change(c
     assert chapter.verdict.startswith("Worse: ")
     assert page.index(chapter.verdict) < page.index("Changes with 95 % CIs") < page.index("CI low")
     table = chapter.parts[0].view.tables[0]
-    assert len(table.rows) == len(change.judged) > len(change.moved) > 0
+    assert len(change.judged) > len(table.rows) == len(change.moved) > 0
     row = next(row for row in table.rows if row[0] == "hypothesis-only accuracy above chance")
-    assert row[1] == "worse"
-    value, low, high = (float(text.replace("−", "-")) for text in row[4:7])
+    assert row[1] == "▲ worse"
+    value, low, high = (float(cell.text.replace("−", "-")) for cell in row[4:7])
     assert 0 < low < value < high
+    assert row[4].number == pytest.approx(value / 100, abs=1e-3)
+    quiet = chapter.parts[0].quiet.tables[0]
+    assert {row[1] for row in quiet.rows} == {"within noise"}
+    assert page.index("<summary>Within noise: ") < page.index("Measures within noise")
     assert any("indeed" in str(row) for row in chapter.parts[1].view.tables[0].rows)
     for part in chapter.parts:
         for chart in part.view.charts:

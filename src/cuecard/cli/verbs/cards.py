@@ -97,7 +97,7 @@ def compare(
     ] = None,
     chart: ChartOption = None,
     all_numbers: Annotated[
-        bool, option("--all", "List every number that differs, not one row per baseline, model and measure.")
+        bool, option("--all", "Also list every number that differs, and what changed within noise.")
     ] = False,
     fail_on: Annotated[
         Literal["worse"] | None,
