@@ -23,7 +23,7 @@ from cuecard.models.linear.ngram_features import (
     hash_rows,
 )
 from cuecard.stats import _native
-from cuecard.text import tokenise
+from cuecard.text import presence, tokenise
 
 Work = Callable[[], Any]
 PAIRS = 60_000
@@ -104,7 +104,7 @@ def rivals() -> dict[str, tuple[Work, Work]]:
             lambda: bags(hypothesis).T @ one_hot,
         ),
         "distinct_in_rows / scipy sum_duplicates": (
-            lambda: _native.distinct_in_rows(hypothesis.ids, hypothesis.offsets, n),
+            lambda: presence(hypothesis),
             lambda: bags(hypothesis),
         ),
         "overlap_counts / scipy multiply": (

@@ -95,7 +95,9 @@ def test_tokens_in_rows(tokens, rng):
         if code >= 0:
             presence[list(set(row)), code] += 1
     assert _native.count_presence(ids, offsets, 0, len(rows), codes, 40, 3).tolist() == presence.tolist()
-    assert rows_of(*_native.distinct_in_rows(ids, offsets, 40)) == [list(dict.fromkeys(row)) for row in rows]
+    names = rng.permutation(np.repeat(np.arange(-1, 9), 4)).astype(np.int32)
+    named = [[int(name) for name in dict.fromkeys(names[row].tolist()) if name >= 0] for row in rows]
+    assert rows_of(*_native.distinct_in_rows(ids, offsets, names, 9)) == named
     keys, key_offsets = _native.ngram_keys(ids, offsets, ids, offsets, 2, 40)
     assert rows_of(keys, key_offsets) == [[a * 40 + b for a, b in pairwise(row)] for row in rows]
 
@@ -231,3 +233,40 @@ def test_tails_without_strata_are_certain():
     _native.stratified_log_tails(counts, empty, empty, empty, less, greater)
     assert (less == 0).all()
     assert (greater == 0).all()
+
+
+def test_texts_with_one_key_are_compared_with_the_first_and_the_last_of_it(rng):
+    sources = [rng.choice(40, 12, replace=False).tolist() for _ in range(4)]
+    texts = [{*sources[i % 4][1:], 40 + i % 7} for i in range(60)]
+    keys, order = np.sort(rng.integers(0, 9, 60)).astype(np.uint64), rng.permutation(60)
+    bits = np.array([[sum(1 << word for word in text)] for text in texts], dtype=np.uint64)
+    sizes, needed = np.full(60, 12), np.zeros(60, dtype=np.bool_)
+    found = _native.maybe_alike(keys, order, sizes, bits, 0.7, needed)
+    expected, pairs = [], []
+    for place in range(60):
+        start = int(np.searchsorted(keys, keys[place]))
+        others = [order[start], order[place - 1]] if place > start else []
+        alike = [
+            (order[place], other) for other in others if jaccard(texts[order[place]], texts[other]) >= 0.7
+        ]
+        pairs += alike
+        expected += [[order[place], *others]] if alike else []
+    assert found.tolist() == expected
+    assert np.flatnonzero(needed).tolist() == sorted({text for pair in pairs for text in pair})
+    sets = np.array([sorted(text) for text in texts], dtype=np.uint64).ravel()
+    leader, bounds = np.arange(60), np.arange(0, 721, 12)
+    _native.join_alike(found, sets, np.stack([bounds[:-1], bounds[1:]], 1), bits[:, 0].copy(), leader, 0.7, 0)
+    unit = np.arange(60)
+    for text, *others in expected:
+        for other in others:
+            if unit[text] == unit[other]:
+                break
+            if jaccard(texts[text], texts[other]) >= 0.7:
+                unit[np.isin(unit, unit[[text, other]])] = min(unit[text], unit[other])
+                break
+    assert _native.leaders(leader).tolist() == unit.tolist()
+    assert len(set(unit)) < 60
+
+
+def jaccard(one: set[int], other: set[int]) -> float:
+    return len(one & other) / len(one | other)

@@ -6,12 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.data.space import MEMORY, Space
 from cuecard.stats import _native
 from cuecard.text.similarity import (
     COMMON_WORD,
     DEPENDENT,
     DistinctTexts,
     NeighbourAgreement,
+    _nearest_of_many,
     neighbour_agreement,
     similar_groups,
     similar_units,
@@ -137,6 +139,16 @@ def test_texts_whose_words_go_with_a_label_do_not_depend_on_each_other():
     agreement = agreement_of(texts, labels)
     assert not agreement.dependent
     assert agreement.correlation < DEPENDENT
+
+
+@pytest.mark.parametrize("rows", [np.arange(600), np.arange(3, 550), np.arange(0, 600, 2)])
+def test_nearest_texts_on_disk_are_those_in_memory(rows, tmp_path):
+    texts, _ = edited(200, 3, 0.3, seed=7)
+    asked = np.arange(0, len(rows), 5)
+    on_disk = _nearest_of_many(tokens(texts), rows, asked, Space(tmp_path, rows=100))
+    for one, other in zip(_nearest_of_many(tokens(texts), rows, asked, MEMORY), on_disk, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (on_disk[0] >= 0).any()
 
 
 def test_few_texts_say_nothing():

@@ -1,9 +1,10 @@
 """The result: the card, its files and its schema."""
 
+from typing import TYPE_CHECKING
+
+from cuecard._lazy import lazy_names
 from cuecard.card.board import Board, board
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo, join_cards
-from cuecard.card.changes import CueChange
-from cuecard.card.diff import Change, Comparison, compare
 from cuecard.card.files import (
     CARD_FILES,
     card_folders,
@@ -15,6 +16,12 @@ from cuecard.card.files import (
     staged_card,
     stale_report,
 )
+
+if TYPE_CHECKING:  # an audit compares no cards
+    from cuecard.card.changes import CueChange
+    from cuecard.card.diff import Change, Comparison, compare
+
+__getattr__ = lazy_names(__name__)
 
 __all__ = [
     "CARD_FILES",

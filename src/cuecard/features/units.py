@@ -86,9 +86,16 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     instances = data.instances
     scopes = unit_scopes(family, instances, data.scope)
     n_train = len(instances.train)  # train rows stand before test rows
+
+    def of_scope(i: int) -> Ints:
+        codes = instances.units(scopes[i])[:n_train]
+        if not instances.grouped:  # needed soon, and found while copies of the other side are looked for
+            similar_rows(data, scopes[i])
+        return codes
+
     # On disk one after another: memory holds what is found out about one side.
     threads = None if instances.space.folder is None else 1
-    of_scopes = on_threads(lambda i: instances.units(scopes[i])[:n_train], len(scopes), threads)
+    of_scopes = on_threads(of_scope, len(scopes), threads)
     every = dict(zip(scopes, of_scopes, strict=True))
     if instances.grouped and (similar := similar_rows(data, "hypothesis")) is not None:
         every["hypothesis"] = similar

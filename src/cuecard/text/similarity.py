@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cuecard.data.space import MEMORY, Space
 from cuecard.stats import _native
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, follows
 from cuecard.text.tokens import Tokens, presence_counts
 
 Ids = npt.NDArray[np.int32]
@@ -124,8 +124,13 @@ def _similar_pairs(side: DistinctTexts) -> tuple[Ids, Ids, Floats]:
 def _nearest_of_many(texts: Tokens, rows: Codes, asked: Ints, space: Space) -> tuple[Ints, Floats]:
     """Return the text of `rows` that is nearest to each of some, -1 where there is none, and how similar it is.
 
-    Only texts that share a word that is looked up are compared, those of some of the asked ones at a time.
+    Where texts are on disk, only those are compared that share a word that is looked up, some of the asked ones at a
+    time: nearest are the same.
     """
+    if space.folder is None:
+        chosen = texts.rows(0, len(rows)) if follows(rows) and rows[0] == 0 else texts.gather(rows)
+        place, similar = _nearest(chosen, asked, 1)
+        return place[:, 0].astype(np.int64), similar[:, 0]
     frequency = np.zeros(texts.n_types, dtype=np.int64)
     distinct = np.zeros(len(texts), dtype=np.bool_)
     distinct[rows] = True

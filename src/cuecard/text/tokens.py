@@ -362,7 +362,8 @@ def presence_counts(
 
 def presence(tokens: Tokens | NGrams) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """Return the distinct types of every text in compressed rows: `indptr` and `indices`."""
-    indices, indptr = _native.distinct_in_rows(tokens.ids, tokens.offsets, tokens.n_types)
+    every = np.arange(tokens.n_types, dtype=np.int32)
+    indices, indptr = _native.distinct_in_rows(tokens.ids, tokens.offsets, every, tokens.n_types)
     return indptr, indices
 
 

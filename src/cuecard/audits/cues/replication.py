@@ -14,6 +14,7 @@ from scipy import sparse
 from cuecard.data import Instances
 from cuecard.data.space import MEMORY, Space
 from cuecard.features import CueCounts
+from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks, divided
 from cuecard.stats.cues.replication import OUTCOMES, ShrunkShares, held_interval, replication
 from cuecard.stats.units.codes import counts_of_codes, first_of_code
@@ -100,24 +101,26 @@ class CueRows:
 
 def cue_rows(counts: CueCounts, data: Instances, cues: pl.DataFrame) -> CueRows:
     """Return which instances have which of the cues: instances × rows of `cues`."""
-    numbered = cues.with_row_index("cue")
-    families = cues["family"].unique(maintain_order=True).to_list()
+    numbered = cues.select("family", "feature", row=pl.int_range(pl.len()))
+    families = [(counts.rows[name], own) for (name,), own in numbered.group_by("family", maintain_order=True)]
     listed = [
-        (counts.rows[name], counts.rows[name].columns(numbered.filter(pl.col("family") == name)))
-        for name in families
+        (rows, rows.columns(own.select("feature", cue=pl.int_range(pl.len()))), len(own))
+        for rows, own in families
     ]
+    every = np.concatenate(
+        [np.empty(0, np.int32), *(own["row"].cast(pl.Int32).to_numpy() for _, own in families)]
+    )
 
     def chunk(rows: slice) -> sparse.csr_matrix:
-        of_rows, of_cues = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-        for of_family, column in listed:
+        parts = [sparse.csr_matrix((rows.stop - rows.start, 0), dtype=np.int8)]
+        for of_family, column, n in listed:
             bounds = of_family.offsets[rows.start : rows.stop + 1]
-            found = column[of_family.ids[bounds[0] : bounds[-1]]]
-            there = np.flatnonzero(found >= 0)
-            of_rows.append(np.searchsorted(bounds, bounds[0] + there, side="right") - 1)
-            of_cues.append(found[there])
-        places = np.concatenate(of_rows), np.concatenate(of_cues)
-        ones = np.ones(len(places[0]), dtype=np.int64)
-        return sparse.csr_matrix((ones, places), shape=(rows.stop - rows.start, cues.height))
+            ids = of_family.ids[bounds[0] : bounds[-1]]
+            indices, indptr = _native.distinct_in_rows(ids, bounds - bounds[0], column, n)
+            ones = np.ones(len(indices), dtype=np.int8)
+            parts.append(sparse.csr_matrix((ones, indices, indptr), (rows.stop - rows.start, n)))
+        joined = sparse.hstack(parts, format="csr")
+        return sparse.csr_matrix((joined.data, every[joined.indices], joined.indptr), joined.shape)
 
     return CueRows.of(map(chunk, data.chunks()), cues.height, data.space)
 
@@ -254,15 +257,18 @@ class _Counted:
         self, some: sparse.csr_matrix, sample: Instances, label: Ints, where: slice, chosen: Bools
     ) -> None:
         """Add the chosen ones of some rows."""
-        present, codes = some[chosen], sample.label_codes[where][chosen]
         if not sample.grouped:
-            n = _sums(present)
+            codes = np.where(chosen, sample.label_codes[where], -1).astype(np.int32)
+            starts, n_labels = some.indptr.astype(np.int64), len(sample.labels)
+            counts = _native.count_presence(
+                some.indices, starts, 0, len(codes), codes, some.shape[1], n_labels
+            )
+            n = counts.sum(axis=1)
             self.n += n
             self.examples += n
-            for code in np.unique(label):
-                own = label == code
-                self.k[own] += _sums(present[codes == code])[own]
+            self.k += counts[np.arange(len(label)), label]
             return
+        present, codes = some[chosen], sample.label_codes[where][chosen]
         # An example whose instances all have the cue, or none, says nothing of it.
         member, size = _members(sample.example_codes[where][chosen])
         having = (member @ present).tocsr()

@@ -134,8 +134,6 @@ def audit(
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.audits import AUDITS
     from cuecard.cli.options.shared import split_settings
-    from cuecard.cli.show import exit_if_failed, import_report_early
-    from cuecard.cli.streams import training_bar
 
     output.check(out, dataset.inputs)
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
@@ -144,19 +142,22 @@ def audit(
         set_examples(data.n_examples)
         if not output.silent and sys.stderr.isatty():
             typer.echo(what_was_read(data), err=True)
+        if out is not None:
+            from cuecard.cli.show import import_report_early
+
+            import_report_early()
 
     spec = dataset.spec(seed, when_loaded)
     data: Instances | DatasetSpec = spec
     if memory is None and engine is None:
         # What is needed from here on takes longer to import than small files take to read.
         data = spec() if dataset.is_small else spec.begun()
+    from cuecard.cli.show import exit_if_failed
+    from cuecard.cli.streams import training_bar
     from cuecard.run import audit as run_audit
     from cuecard.run import kept_until_written, parse_settings
 
     kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
-
-    if out is not None:
-        import_report_early()
 
     with kept_until_written():
         card = run_audit(

@@ -161,15 +161,21 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
         found.add(rows[part][long])
         n_long += len(long)
     some = found.array()
-    shared = [_placed(place_of, those, keys) for those, keys in of_bands]
-    bits = space.gathered(texts.bits, some)
-    sets, bounds = _sets_of_maybe_alike(texts, some, bits, shared, alike)
+    bits, sizes = space.gathered(texts.bits, some), space.gathered(texts.sizes, some)
+    needed = np.zeros(len(some), dtype=np.bool_)
+
+    def compared(band: int) -> Ints:
+        of_texts, keys = _placed(place_of, *of_bands[band])
+        return space.stored(_native.maybe_alike(keys, of_texts, sizes, bits, alike, needed))
+
+    maybe = on_threads(compared, len(of_bands), threads)
+    sets, bounds = _sets_of_maybe_alike(texts, some, bits.shape[1], sizes, maybe, needed, alike)
     leader = space.array(np.int64, len(some))
     for part in chunks(len(some)):
         leader[part] = np.arange(part.start, part.stop)
     first_bits = space.stored(np.ascontiguousarray(bits[:, 0]))
-    for of_texts, of_places in shared:
-        _native.join_alike(of_places, of_texts, sets, bounds, first_bits, leader, alike, loosely)
+    for those_of_band in maybe:
+        _native.join_alike(those_of_band, sets, bounds, first_bits, leader, alike, loosely)
     return _numbered(first, some, leader, space)
 
 
@@ -224,31 +230,31 @@ def _are_long(texts: Sketch, rows: Ints, which: Bools) -> Bools:
 def _sets_of_maybe_alike(
     texts: Sketch,
     rows: npt.NDArray[np.int64],
-    bits: npt.NDArray[np.uint64],
-    shared: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]],
+    width: int,
+    sizes: Ints,
+    maybe: Sequence[Ints],
+    needed: Bools,
     alike: float,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """Return the different words of texts of `rows` that their bits do not tell apart from all those with the same key.
+    """Return the different words of texts of `rows` that their bits do not tell apart from those with the same key.
 
-    The texts that few bits do not tell apart are read again, and more bits of them looked at. All others have no words.
-    The second array has for each text where its words begin and end.
+    The texts that few bits do not tell apart, which are `needed`, are read again, and more bits of them looked at. All
+    others have no words. The second array has for each text where its words begin and end.
     """
     space = texts.space
-    needed, sizes = np.zeros(len(rows), dtype=np.bool_), space.gathered(texts.sizes, rows)
-    for of_texts, keys in shared:
-        _native.mark_alike(keys, of_texts, sizes, bits, alike, needed)
     read = _reader(texts, rows)
     # Where they are on disk, texts are read again for every look at their words.
     found = list(read(needed)) if space.folder is None else None
-    still, width = needed, _width(sizes[needed])
-    if width > bits.shape[1]:
-        more_bits = space.array(np.uint64, (len(rows), width))
+    still, wider = needed, _width(sizes[needed])
+    if wider > width:
+        more_bits = space.array(np.uint64, (len(rows), wider))
         for places, words, starts in read(needed) if found is None else found:
-            more_bits[places] = _native.wide_bits(words, starts, np.arange(len(places)), width)
+            more_bits[places] = _native.wide_bits(words, starts, np.arange(len(places)), wider)
         still = np.zeros(len(rows), dtype=np.bool_)
-        for of_texts, keys in shared:
-            left = np.where(needed[of_texts], of_texts, -1)
-            _native.mark_alike(keys, left, sizes, more_bits, alike, still)
+        for those in maybe:
+            for some in chunks(len(those), _READ_AGAIN):
+                for pair in (those[some, :2], those[some, ::2]):
+                    still[pair[_not_told_apart(pair, sizes, more_bits, alike)]] = True
     sets, bounds, end = space.growing(np.uint64), space.array(np.int64, (len(rows), 2)), 0
     for places, words, starts in read(still) if found is None else found:
         own, ends = _native.word_sets(words, starts, np.arange(len(places)), still[places])
@@ -256,6 +262,13 @@ def _sets_of_maybe_alike(
         bounds[places, 0], bounds[places, 1] = end + ends[:-1], end + ends[1:]
         end += len(own)
     return sets.array(), bounds
+
+
+def _not_told_apart(pairs: Ints, sizes: Ints, bits: Hashes, alike: float) -> Bools:
+    """Return which pairs of texts share so many bits that they may be alike."""
+    one, other = pairs.T
+    differing = np.bitwise_count(bits[one] ^ bits[other]).sum(axis=1)
+    return np.asarray(differing <= (1 - alike) / (1 + alike) * (sizes[one] + sizes[other]) + 1e-9)
 
 
 def _reader(texts: Sketch, rows: Ints) -> Callable[[Bools], Iterator[tuple[Ints, Hashes, Ints]]]:

@@ -397,8 +397,7 @@ cdef inline void join(counts_t[::1] leader, counts_t one, counts_t two) noexcept
 
 
 def join_alike(
-    const uint64_t[::1] keys,
-    const int64_t[::1] order,
+    const int64_t[:, ::1] texts,
     const uint64_t[::1] sets,
     const int64_t[:, ::1] bounds,
     const uint64_t[::1] bits,
@@ -406,32 +405,21 @@ def join_alike(
     double threshold,
     double loose,
 ):
-    """Join the units of texts with the same key that are alike enough, and whose leaders are loosely alike; in place.
+    """Join the units of texts that are alike enough, and whose leaders are loosely alike; in place.
 
-    `order` holds the places of keys that may occur more than once, sorted by key, and `keys` their keys. A text is
-    compared with the first and with the one before it of those with its key; their words are only looked at where
-    `bits` (one of 64 for each word) do not already rule out that enough of them are shared. The words of a text are
-    those of `sets` between its two `bounds`; a text without any is ruled out, too.
+    `texts` has a row for each text: itself, and two others that it is compared with. Their words are only looked at
+    where `bits` (one of 64 for each word) do not already rule out that enough of them are shared. The words of a text
+    are those of `sets` between its two `bounds`; a text without any is ruled out, too.
     """
     # Sets of s words together that differ in d of them have the Jaccard index (s - d) / (s + d).
     cdef double most = (1 - threshold) / (1 + threshold)
-    cdef int64_t n = order.shape[0], start = 0, place, text, other, turn, mine, theirs, words, ahead
+    cdef int64_t i, text, other, turn, mine, theirs, words
     with nogil:
-        for place in range(1, n):
-            if keys[place] != keys[start]:
-                start = place
-                continue
-            text = order[place]
-            if place + TEXTS_AHEAD < n:
-                ahead = order[place + TEXTS_AHEAD]
-                prefetch(&leader[ahead])
-                prefetch(&bits[ahead])
-                prefetch(&bounds[ahead, 0])
-            if bounds[text, 0] == bounds[text, 1]:
-                continue  # ruled out already
-            for turn in range(1 if place - 1 == start else 2):
-                other = order[start] if turn == 0 else order[place - 1]
-                if bounds[other, 0] == bounds[other, 1]:
+        for i in range(texts.shape[0]):
+            text = texts[i, 0]
+            for turn in range(1, 3):
+                other = texts[i, turn]
+                if bounds[text, 0] == bounds[text, 1] or bounds[other, 0] == bounds[other, 1]:
                     continue
                 mine = leader_of(leader, text)
                 theirs = leader_of(leader, other)
@@ -450,7 +438,17 @@ def join_alike(
                 break
 
 
-def mark_alike(
+cdef inline bint maybe(
+    const uint64_t[:, ::1] bits, const int64_t[::1] sizes, int64_t text, int64_t other, double most
+) noexcept nogil:
+    """Return whether bits do not rule out that two texts share enough words."""
+    cdef int64_t part, differing = 0
+    for part in range(bits.shape[1]):
+        differing += count_bits(bits[text, part] ^ bits[other, part])
+    return differing <= most * (sizes[text] + sizes[other]) + 1e-9
+
+
+def maybe_alike(
     const uint64_t[::1] keys,
     const int64_t[::1] order,
     const int64_t[::1] sizes,
@@ -458,31 +456,37 @@ def mark_alike(
     double threshold,
     uint8_t[::1] needed,
 ):
-    """Mark the texts whose words `join_alike` looks at: those that `bits` do not rule out; in place.
+    """Return what `join_alike` takes: texts with the same key that `bits` do not tell apart; these are marked, too.
 
-    `sizes` are their numbers of words, repeated ones included. Places of -1 are texts that are ruled out already.
+    `order` holds texts by `keys`. A text is compared with the first of those with its key, and with the one before it.
+    `sizes` are their numbers of words, repeated ones included.
     """
     cdef double most = (1 - threshold) / (1 + threshold)
-    cdef int64_t start = 0, place, text, other, turn, part, differing
+    cdef int64_t start = 0, used = 0, place, text, first, before
+    cdef bint like_first, like_before
+    cdef int64_t[:, ::1] found = np.empty((order.shape[0], 3), dtype=np.int64)
     with nogil:
         for place in range(1, order.shape[0]):
             if keys[place] != keys[start]:
                 start = place
                 continue
             text = order[place]
-            if place + KEYS_AHEAD < order.shape[0] and order[place + KEYS_AHEAD] >= 0:
+            first = order[start]
+            before = order[place - 1]
+            if place + KEYS_AHEAD < order.shape[0]:
                 prefetch(&bits[order[place + KEYS_AHEAD], 0])
                 prefetch(&sizes[order[place + KEYS_AHEAD]])
-            for turn in range(1 if place - 1 == start else 2):
-                other = order[start] if turn == 0 else order[place - 1]
-                if text < 0 or other < 0:
-                    continue
-                differing = 0
-                for part in range(bits.shape[1]):
-                    differing += count_bits(bits[text, part] ^ bits[other, part])
-                if differing <= most * (sizes[text] + sizes[other]) + 1e-9:
-                    needed[text] = True
-                    needed[other] = True
+            like_first = maybe(bits, sizes, text, first, most)
+            like_before = like_first if before == first else maybe(bits, sizes, text, before, most)
+            if like_first or like_before:
+                found[used, 0] = text
+                found[used, 1] = first
+                found[used, 2] = before
+                used += 1
+                needed[text] = True
+                needed[first if like_first else before] = True
+                needed[before if like_before else first] = True
+    return found.base[:used]
 
 
 def leaders(const int64_t[::1] leader):

@@ -340,23 +340,23 @@ def count_presence(
     return counts.base
 
 
-def distinct_in_rows(const int32_t[::1] ids, const int64_t[::1] offsets, int64_t n_types):
-    """Return every row's distinct types in order of occurrence, and where each row's begin.
+def distinct_in_rows(const int32_t[::1] ids, const int64_t[::1] offsets, const int32_t[::1] codes, int64_t n_codes):
+    """Return the codes of every row's distinct types in order of occurrence, and where each row's begin.
 
-    4.8 × scipy's `sum_duplicates`.
+    Types of a negative code are left out. 4.8 × scipy's `sum_duplicates`.
     """
     cdef int64_t n_rows = offsets.shape[0] - 1, n = 0, row, i
     cdef int64_t[::1] indptr = np.zeros(n_rows + 1, dtype=np.int64)
     cdef int32_t[::1] indices = np.empty(len(ids), dtype=np.int32)
-    cdef int64_t[::1] seen_in = np.full(n_types, -1, dtype=np.int64)
-    cdef int32_t token
+    cdef int64_t[::1] seen_in = np.full(n_codes, -1, dtype=np.int64)
+    cdef int32_t code
     with nogil:
         for row in range(n_rows):
             for i in range(offsets[row], offsets[row + 1]):
-                token = ids[i]
-                if seen_in[token] != row:
-                    seen_in[token] = row
-                    indices[n] = token
+                code = codes[ids[i]]
+                if code >= 0 and seen_in[code] != row:
+                    seen_in[code] = row
+                    indices[n] = code
                     n += 1
             indptr[row + 1] = n
     return indices.base[:n], indptr.base
