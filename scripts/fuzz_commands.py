@@ -5,7 +5,8 @@
 A command may succeed (exit code 0), say that an analysis failed or a policy is violated (1), or refuse (2): then with a
 sentence, and every file is as it was. Anything else is a crash. Then verbs that write run on a disk that fills up, if
 it can be mounted, and are killed or interrupted at a random step of a run that writes over an older one: each target
-must be all old or all new, and the verb must run again. Each case is made from its seed.
+must be all old or all new, and the verb must run again. Valid command lines must run, too. A server of the app is
+killed while it writes: the next one must find everything whole. Each case is made from its seed.
 """
 
 from __future__ import annotations
@@ -27,14 +28,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
-from fuzzing import stopping, table  # noqa: E402
+from fuzzing import serving, stopping, table  # noqa: E402
 from fuzzing.commands import Command, command, fill  # noqa: E402
+from fuzzing.valid import valid_command  # noqa: E402
 
 #: Seconds of a processor that a command on 80 rows may take, and how many times as long it may take on a clock.
 LIMIT, PATIENCE = 120, 20
 #: Seconds after which a server is interrupted.
 SERVED = 3
-KINDS = {"commands": None, "full": None, "killed": signal.SIGKILL, "interrupted": signal.SIGINT}
+KINDS = {
+    "commands": None, "valid": None, "full": None, "killed": signal.SIGKILL, "interrupted": signal.SIGINT,
+    "served": None,
+}  # fmt: skip
+#: Cases of a kind, for each odd command line.
+SHARES = {"commands": 1.0, "valid": 0.5, "served": 0.2}
 
 
 def forked(folder: Path, run: Callable[[], object], line: Command) -> tuple[int, str]:
@@ -209,7 +216,9 @@ def end_of_case(kind: str, rng: random.Random, place: Path) -> tuple[str, str]:
         if by is None:
             folder.mkdir(parents=True)
             fill(folder, place / "home" / "card")
-            line = command(rng)
+            if kind == "served":
+                return serving.killed(folder, forked, rng), ""
+            line = valid_command(rng) if kind == "valid" else command(rng)
             return ended(folder, line), str(line)
         name = rng.choice(list(stopping.WRITERS))
         before, steps = prepared(place, name)
@@ -226,7 +235,7 @@ def main() -> int:
         "--cases",
         type=int,
         default=1000,
-        help="command lines; a tenth as many runs on full disks, killed and interrupted",
+        help="odd command lines; half as many valid ones, a fifth as many killed servers, a tenth of other runs",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=list(KINDS))
@@ -242,12 +251,12 @@ def main() -> int:
         (place / "home").mkdir()
         saved_card(place / "home")
         for kind in [options.only] if options.only else KINDS:
-            cases = options.cases if kind == "commands" else max(1, options.cases // 10)
+            cases = max(1, round(options.cases * SHARES.get(kind, 0.1)))
             ends: Counter[str] = Counter()
             for case in range(cases):
                 seed = f"{options.seed}/{kind}/{case}"
                 end, what = end_of_case(kind, random.Random(seed), place)
-                if end not in ("done", "failed", "refused", "old", "new", "not mounted"):
+                if end not in ("done", "failed", "refused", "old", "new", "whole", "not mounted"):
                     print(f"  seed {seed!r}: {end} {what}".rstrip(), flush=True)
                     end = "crashes"
                 ends[end] += 1

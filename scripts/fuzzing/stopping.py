@@ -104,7 +104,7 @@ def counted(
 
     def counting() -> None:
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        _on_step(folder, lambda event: os.write(file, f"{event}\n".encode()))
+        on_step(folder, lambda event: os.write(file, f"{event}\n".encode()))
         run()
 
     return forked(folder, counting, line)
@@ -141,7 +141,7 @@ def stopped(
                 left = sys.maxsize
                 os.kill(os.getpid(), by)
 
-        _on_step(folder, count)
+        on_step(folder, count)
         run(line)
 
     code, said = forked(folder, stopping, line)
@@ -176,7 +176,8 @@ def stopped(
     return "old" if ends <= {"old"} else "new"
 
 
-def _on_step(folder: Path, act: Callable[[str], object]) -> None:
+def on_step(folder: Path, act: Callable[[str], object]) -> None:
+    """Call a function with every step that this process makes on disk below a folder."""
     inside = str(folder)
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:

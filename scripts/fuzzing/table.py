@@ -32,9 +32,11 @@ KINDS = {
     "weights": Kind("rows with weights"),
     "judge": Kind("verdicts of judges", "11 of 150"),
     "commands": Kind("odd command lines, all verbs and options"),
+    "valid": Kind("valid command lines, all verbs and options"),
     "full": Kind("verbs that write, on a disk that fills up", "1 left an empty folder"),
     "killed": Kind("verbs that write, killed at a step on disk", "16 of 37"),
     "interrupted": Kind("verbs that write, interrupted at a step on disk", "4 of 4 left a staged file"),
+    "served": Kind("the app, killed while it writes", "2 of 10 lost a card that was being deleted"),
 }
 HEAD = "| kind | cases | how they ended | crashes before | crashes now |\n|---|---|---|---|---|"
 

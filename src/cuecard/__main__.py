@@ -11,6 +11,8 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
+from cuecard._address_space import guarded
+
 #: A command makes many objects while it imports and ends soon after: collecting cycles among the last 700 of them, as
 #: Python does by default, takes an eighth of a short command's time and frees nothing.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -32,6 +34,11 @@ def run() -> NoReturn:
     """Run the command line, then end the process at once: the system frees its memory quicker than Python does."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     _share_one_heap()
+    os._exit(guarded(_exit_code))
+
+
+def _exit_code() -> int:
+    """Run the command line and return its exit code; what it printed is written."""
     code: object = 0
     try:
         from cuecard.cli import main
@@ -54,7 +61,7 @@ def run() -> NoReturn:
         AttributeError,
     ):  # closed, or nobody reads any more: Python knows what to do then
         sys.exit(code)
-    os._exit(code)
+    return code
 
 
 if __name__ == "__main__":

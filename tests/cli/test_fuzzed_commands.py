@@ -24,9 +24,9 @@ def test_odd_command_lines_end_well_and_killed_runs_leave_whole_folders():
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [line.strip("| ").split(" | ") for line in ran.stdout.splitlines()[2:]]
-    assert [row[1] for row in rows] == ["20", "2", "2", "2"]
+    assert [row[1] for row in rows] == ["20", "10", "2", "2", "2", "4"]
     assert [row[0] for row in rows] == [
-        KINDS[name].title for name in ("commands", "full", "killed", "interrupted")
+        KINDS[name].title for name in ("commands", "valid", "full", "killed", "interrupted", "served")
     ]
 
 

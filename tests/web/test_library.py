@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from cuecard.analysis import Measure
 from cuecard.web import AppSettings
 from cuecard.web.service import Service
@@ -103,3 +105,27 @@ def test_the_largest_leak_is_written_in_its_unit(root: Path) -> None:
     )
     main = replace(entry, main=auc).json()["main"]
     assert (main["label"], main["shown"], main["chance_shown"]) == ("premise-only AUC", "0.64", "0.5")
+
+
+def test_a_card_is_not_lost_where_deleting_it_is_stopped_half_way(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(AppSettings(root))
+    [card] = service.library.refresh()
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cuecard.web.library.shutil.move", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            service.library.delete(card)
+    assert service.library.deleted() == []  # it is where it was
+    assert list(service.library.refresh()) == [card]
+    service.library.delete(card)
+    with monkeypatch.context() as patched:
+        patched.setattr("cuecard.web.library.shutil.move", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            service.library.undelete(card)
+    assert [one["id"] for one in service.library.deleted()] == [card]
+    assert service.library.undelete(card).id == card

@@ -82,7 +82,7 @@ def list_cards(
     """List the cards below the root."""
     entries = service.library.search(search, sort=sort, descending=descending, task=task)
     measured = [{**e.json(), **_sorted_by(e, sort)} for e in entries]
-    return {"cards": measured, "deleted": service.state.deleted()}
+    return {"cards": measured, "deleted": service.library.deleted()}
 
 
 def _sorted_by(entry: Entry, sort: str) -> Json:

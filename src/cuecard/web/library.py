@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,20 +141,28 @@ class Library:
         place = self.settings.trash / card_id
         if place.exists():  # an earlier card of the same place, which this one replaces
             shutil.rmtree(place)
+        self.state.add_deleted(
+            card_id, entry.name, entry.place
+        )  # first: what is in the trash can be taken back
         shutil.move(entry.folder, place)
-        self.state.add_deleted(card_id, entry.name, entry.place)
         self.refresh()
         return entry
 
+    def deleted(self) -> list[Mapping[str, object]]:
+        """Return the cards in the trash, the newest first."""
+        return [one for one in self.state.deleted() if (self.settings.trash / str(one["id"])).is_dir()]
+
     def undelete(self, card_id: str) -> Entry:
         """Move a card from the trash back to where it was."""
-        place = self.state.forget_deleted(card_id)
+        [place] = [str(one["place"]) for one in self.deleted() if one["id"] == card_id] or [None]
+        if place is None:
+            raise KeyError(card_id)
         folder = self.settings.root / place
         if folder.exists():
-            self.state.add_deleted(card_id, folder.name, place)
             raise FileExistsError(place)
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(self.settings.trash / card_id, folder)
+        self.state.forget_deleted(card_id)
         return self.refresh()[card_id]
 
     def _is_as_read(self, entry: Entry) -> bool:

@@ -312,13 +312,10 @@ class State:
         with self._open() as db:
             return [dict(row) for row in db.execute("SELECT * FROM deleted ORDER BY deleted DESC").fetchall()]
 
-    def forget_deleted(self, card_id: str) -> str:
-        """Return where a deleted card came from, and forget it; KeyError if it is not in the trash."""
+    def forget_deleted(self, card_id: str) -> None:
+        """Forget a deleted card."""
         with self._open() as db:
-            row = db.execute("DELETE FROM deleted WHERE id = ? RETURNING place", (card_id,)).fetchone()
-        if row is None:
-            raise KeyError(card_id)
-        return str(row["place"])
+            db.execute("DELETE FROM deleted WHERE id = ?", (card_id,))
 
 
 def _job(row: sqlite3.Row) -> Job:
