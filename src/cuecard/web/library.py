@@ -154,9 +154,8 @@ class Library:
 
     def undelete(self, card_id: str) -> Entry:
         """Move a card from the trash back to where it was."""
-        [place] = [str(one["place"]) for one in self.deleted() if one["id"] == card_id] or [None]
-        if place is None:
-            raise KeyError(card_id)
+        places = {one["id"]: str(one["place"]) for one in self.deleted()}
+        place = places[card_id]
         folder = self.settings.root / place
         if folder.exists():
             raise FileExistsError(place)
