@@ -294,17 +294,27 @@ def _graded(card: Card) -> dict[Severity, set[Role]]:
 
 
 def _largest(card: Card) -> str:
-    """Return what gives most away, with its chance level: a shortcut of the whole dataset, or without one a cue."""
+    """Return what gives most away, with its chance level: a shortcut of all data, a cue, or the first finding."""
     largest = largest_shortcut(card)
     if largest is None:
         first = next((f for f in most_serious_first(card.findings) if f.cue and f.chance is not None), None)
         if first is None or first.severity == "info":
-            return ""
+            return _first_cue(card)
         value, chance = (wording.in_unit(x, first.unit) for x in (first.value, first.chance))
         title = first.title[:1].lower() + first.title[1:]
         return f". The largest is a {display_text(title, 80)}, {value} (chance {chance})"
     value, chance = (wording.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
     return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
+
+
+def _first_cue(card: Card) -> str:
+    """Return the first finding about a cue, such as an extra column, where it has a value and a chance level."""
+    first = next((f for f in most_serious_first(card.findings) if f.role == "cue"), None)
+    if first is None or first.severity == "info" or first.value is None or first.chance is None:
+        return ""
+    value, chance = (wording.in_unit(x, first.unit) for x in (first.value, first.chance))
+    title = first.title[:1].lower() + first.title[1:]
+    return f": {display_text(title, 100)}, {value} (chance {chance})"
 
 
 def _left_out(card: Card) -> str:

@@ -126,7 +126,7 @@ def test_a_smaller_gain_that_many_examples_have_is_a_finding():
     assert cue.title in ("Cue for yes: “alpha”", "Cue for no: “beta”")
     assert cue.severity == "medium"
     assert cue.low < cue.chance + 0.1  # less than 10 points, in half of the examples
-    assert "10 points or more, or by less in many examples, (95 % CI)" in overall.text
+    assert "10 points or more (95 % CI), or by less in many examples" in overall.text
 
 
 def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data):

@@ -14,10 +14,12 @@ from cuecard.audits.partial_input.guesses import (
     guess_rows,
     guess_tied_labels,
 )
+from cuecard.audits.partial_input.slices import response_columns, slice_columns
 from cuecard.audits.slices.audit import slice_findings
 from cuecard.audits.slices.hits import slice_test
 from cuecard.data import Instances, load
 from cuecard.data.demo import demo_battles, demo_choice, demo_nli
+from cuecard.data.examples import Examples
 from small_sets import choice_instances
 
 
@@ -251,3 +253,29 @@ def test_a_slice_of_unequal_labels_is_graded_by_its_majority_baseline():
     assert (
         "the majority baseline there is 70.0 %, and the same predictions in random order have 53.2 %" in said
     )
+
+
+def test_columns_that_follow_from_the_answer_are_no_slices():
+    table = pl.DataFrame(
+        {
+            "question": [f"question {i}" for i in range(60)],
+            "choices": [[f"one {i}", f"two {i}", f"three {i}"] for i in range(60)],
+            "answer": [i % 3 for i in range(60)],
+            "answer_key": ["ABC"[i % 3] for i in range(60)],
+            "source": [f"s{i % 2}" for i in range(60)],
+        }
+    )
+    assert [column.name for column in slice_columns(Examples(load(table)))] == ["source"]
+    preferences = pl.DataFrame(
+        {
+            "prompt": [f"question {i}" for i in range(60)],
+            "chosen": [f"one {i}" for i in range(60)],
+            "rejected": [f"two {i}" for i in range(60)],
+            "chosen_model": ["m1" if i % 5 else "m2" for i in range(60)],
+            "rejected_model": ["m2" if i % 4 else "m1" for i in range(60)],
+            "source": [f"s{i % 2}" for i in range(60)],
+        }
+    )
+    data = load(preferences)
+    assert [column.name for column in slice_columns(Examples(data))] == ["source"]
+    assert [column.name for column in response_columns(Examples(data))] == ["model"]

@@ -184,3 +184,15 @@ def test_headline_and_first_finding_name_the_same_of_two_leaks_that_only_their_a
     assert "mine.a accuracy 69.9" in verdict(card).headline
     guessed = answers(card)[0]
     assert (guessed.severity, guessed.value[:4]) == ("medium", "69.9")
+
+
+def test_where_no_text_leads_the_headline_names_the_first_finding(make_card: Callable[..., Card]) -> None:
+    column = Finding(
+        "columns", "medium", "The extra column date predicts the label", "…", 0.702, 0.667, 0.737, 0.554
+    )
+    card = make_card(findings=[column], sections={"columns": Section(title="Columns", status="done")})
+    assert (
+        verdict(card)
+        .headline.replace("\N{NO-BREAK SPACE}", " ")
+        .endswith("can inflate a score: the extra column date predicts the label, 70.2 % (chance 55.4 %).")
+    )

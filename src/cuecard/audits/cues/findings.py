@@ -62,10 +62,13 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
             for label in evidence.sample.labels
         ]
     ).sort("given_away", descending=True, maintain_order=True)
+    mirrors = _mirrors(shown.filter(pl.col("family").is_in(blind)), evidence)
+    shown = shown.filter(~pl.col("column").is_in([mirror for of in mirrors.values() for mirror in of]))
     of_form = confirmed.filter(pl.col("family").is_in(blind))["given_away"].max()
     findings = []
     for row, examples in zip(shown.iter_rows(named=True), _examples(shown, evidence), strict=True):
         finding = _cue(row, phrases, evidence, examples)
+        finding = replace(finding, parts=(*finding.parts, *mirrors.get(row["column"], {}).values()))
         if row["family"] in relational:
             finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
         elif row["family"] in expected:
@@ -92,6 +95,10 @@ def cue_findings(evidence: CueEvidence) -> list[Finding]:
     return findings
 
 
+#: Copies are named where fewer than this share of the instances are distinct.
+MOST_DISTINCT = 0.98
+#: Two cues that never occur together, and one of which nearly all instances have, are one.
+COMPLEMENT = 0.99
 #: What to type where the words of a text are what its label is about.
 EXPECT = "If it is the task, type --expect words."
 
@@ -144,6 +151,32 @@ def _not_told_before(redundancy: pl.DataFrame, content: Sequence[str]) -> pl.Ser
     leads = (pl.col("group") == own_name) | (of_content & ~is_content)
     within = _within() & ~(given_content & ~is_content)
     return redundancy.with_row_index("column").filter(leads & ~within)["column"]
+
+
+def _mirrors(shown: pl.DataFrame, evidence: CueEvidence) -> dict[int, dict[int, str]]:
+    """Return the cues that only say where another one is absent: the column of that one → column and name of each.
+
+    What is chosen or right leads, otherwise the one that gives more away. `shown` are cues of form, not words.
+    """
+    columns = shown["column"].to_numpy().astype(np.int64)
+    together, n = np.zeros((len(columns), len(columns)), dtype=np.int64), 0
+    for _, rows in evidence.rows.slices():
+        own = rows[:, columns]
+        together += (own.T @ own).toarray()
+        n += rows.shape[0]
+    lead = {"choice": "right", "preference": "chosen"}.get(evidence.sample.task)
+    counts, mirrors = np.diag(together), dict[int, dict[int, str]]()
+    order = sorted(range(len(columns)), key=lambda i: shown["label"][i] != lead)
+    told: set[int] = set()
+    for place, i in enumerate(order):
+        if i in told:
+            continue
+        for j in order[place + 1 :]:
+            if together[i, j] == 0 and counts[i] + counts[j] >= COMPLEMENT * n:
+                name = cue_name(shown["family"][j], shown["feature"][j], evidence.phrases)
+                mirrors.setdefault(int(columns[i]), {})[int(columns[j])] = name
+                told.add(j)
+    return mirrors
 
 
 def _within() -> pl.Expr:
@@ -243,7 +276,9 @@ def _parts(row: Summary, phrases: dict[str, str], redundancy: pl.DataFrame) -> t
 def _repeated(row: Summary) -> str:
     """Return the sentence that says how many texts a cue was seen in, where some occur more than once."""
     n, texts = row["train_count"], row["train_texts"]
-    if not isinstance(n, int) or texts >= n:  # weights say nothing about the number of instances
+    if (
+        not isinstance(n, int) or texts >= n * MOST_DISTINCT
+    ):  # weights say nothing about the number of instances
         return ""
     have = (
         f"The {plural(n, 'instance')} with it {'has' if n == 1 else 'have'} {plural(texts, 'distinct text')}"

@@ -128,11 +128,11 @@ def all_features(
         .head(NAMED)
         .rows()
     ]
-    or_less = "" if notable["by_points"].all() else ", or by less in many examples,"
+    or_less = " (95 % CI)" if notable["by_points"].all() else " (95 % CI), or by less in many examples"
     such_as = ": " if notable.height <= NAMED else ", such as "
     text += (
         f". For {notable.height:,} of them, the label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or "
-        f"more{or_less} (95 % CI){such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at "
+        f"more{or_less}{such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at "
         "least one."
     )
     return Finding(

@@ -31,14 +31,16 @@ MOST_VALUES = 60
 def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> list[pl.Series]:
     """Return the extra columns with few values, one value per example, as an Enum of their texts in order.
 
-    Columns that differ between the rows of an example, and those that only write the label another way, are none.
+    Columns that differ between the rows of an example are none, nor are those that only write the label or the place of
+    the right choice another way, and those of the preferred response or of its rival: they follow from the answer.
     """
     data = examples.instances
     table = data.table.select(pl.exclude(*COLUMNS))
     starts = examples.first_rows[:-1]
     kept = []
+    outcomes = _of_one_outcome(table.columns) if data.task == "preference" else set()
     for column in table:
-        if column.name in without or column.dtype.is_nested() or column.dtype.is_float():
+        if column.name in {*without, *outcomes} or column.dtype.is_nested() or column.dtype.is_float():
             continue
         if column.dtype == pl.Duration:  # it has no text of its own
             column = column.to_physical()
@@ -48,7 +50,7 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
         if data.grouped and _differs_within(column, starts):
             continue
         values = coded(values)
-        if not data.grouped and _writes_the_label(values, examples):
+        if _writes_the_answer(values, examples):
             continue
         kept.append(values)
     return kept
@@ -110,9 +112,21 @@ def metadata_features(columns: Sequence[pl.Series]) -> Indicators:
     return Indicators(tuple(features), tuple(int(codes.max(initial=0)) + 1 for codes in features))
 
 
-def _writes_the_label(values: pl.Series, examples: Examples) -> bool:
-    """Return whether every value goes with one label and every label with one value."""
-    codes, gold, k = codes_of(values), examples.gold, len(examples.labels)
+def _of_one_outcome(names: Sequence[str]) -> set[str]:
+    """Return the columns of the chosen or the rejected response, such as `chosen_model` beside `rejected_model`."""
+    lower = {name.lower() for name in names}
+    return {
+        name
+        for name in names
+        for mine, other in (("chosen", "rejected"), ("rejected", "chosen"))
+        if mine in name.lower() and name.lower().replace(mine, other) in lower
+    }
+
+
+def _writes_the_answer(values: pl.Series, examples: Examples) -> bool:
+    """Return whether every value goes with one label, or place of the right choice, and every one with one value."""
+    codes, gold = codes_of(values), examples.gold
+    k = int(gold.max(initial=0)) + 1 if examples.grouped else len(examples.labels)
     together = np.zeros((len(names_of(values)) + 1) * k, dtype=np.int64)
     for some in chunks(len(codes)):
         together += np.bincount((codes[some] + 1) * k + gold[some], minlength=len(together))

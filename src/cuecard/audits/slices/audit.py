@@ -65,7 +65,7 @@ RULE_PHRASES = {
     "most_formatted": "choosing the answer with the most formatting",
     "most_overlap": "choosing the answer that shares the most words with the prompt",
     "length": "length",
-    "metadata": "the other extra columns",
+    "metadata": "a model that sees only the other extra columns",
     "hypothesis_only": "the hypothesis-only model",
     "premise_only": "the premise-only model",
     "choices_only": "the choices-only model",
@@ -126,7 +126,7 @@ def _finding(row: Summary, task: Task) -> Finding:
         f"({state_probability('q', row['q_value'])} over all shortcuts and slices)."
     )
     if below:
-        text += " An accuracy below chance is a leak, too."
+        text += " An accuracy below chance also reveals the label."
     title = f"{rule[0].upper()}{rule[1:]} {'misleads' if below else 'works'} where {where}"
     return Finding(
         "slices",
