@@ -33,8 +33,8 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "decimal": wording.decimal,
     "fine": wording.fine,
     "points": wording.points,
-    "probability": wording.probability,
-    "log10_p": lambda exponent: wording.probability(None, -abs(exponent)),
+    "probability": wording.brief_probability,
+    "log10_p": lambda exponent: wording.brief_probability(None, -abs(exponent)),
 }
 #: How to read the saliency maps of two models.
 HOW_TO_READ_MAPS = (
@@ -122,7 +122,7 @@ class Column:
         if isinstance(value, Written):
             return value.text
         if self.numeric and wording.is_number(value):
-            return _WRITERS[self.kind](value)
+            return _WRITERS[self.kind](value).replace("-", "−")
         return display_text(value, limit=200)
 
     def sorted_by(self, value: object) -> str:

@@ -127,6 +127,16 @@ def probability(value: float | None, log10: float | None = None) -> str:
     return format_p(min(log10, 0.0))
 
 
+def brief_probability(value: float | None, log10: float | None = None) -> str:
+    """Return a p- or q-value as a table shows it: of small ones that they are small, 0.012 or <10⁻⁹.
+
+    >>> brief_probability(0.012), brief_probability(3e-12), brief_probability(0.0), brief_probability(None, -400.0)
+    ('0.012', '<10⁻⁹', '<10⁻⁹', '<10⁻⁹')
+    """
+    small = log10 < -9 if log10 is not None else is_number(value) and value < 1e-9
+    return "<10⁻⁹" if small else probability(value, log10)
+
+
 def power_of_ten(log10: float, *, negative: bool = False) -> str:
     """Return a number given by its logarithm in scientific notation: 4×10⁻³²."""
     from cuecard.stats.multiple_testing import SUPERSCRIPTS

@@ -37,7 +37,7 @@ def overview_view(outcome: Outcome) -> View:
         lead=[*_sizes(outcome), *_overlap(outcome), *_repeats(outcome)],
         figures=list(_figures(outcome)),
         charts=[*_balance(outcome), *_lengths(outcome)],
-        tables=_duplicates(outcome.rows("duplicates")),
+        tables=_duplicates(outcome),
     )
 
 
@@ -45,7 +45,13 @@ def _sizes(outcome: Outcome) -> list[str]:
     splits: Summary = outcome.summary.get("splits", {})
     if not splits:
         return []
-    sizes = listed([f"{count(s['examples'])} {_SPLIT.get(name, name)}" for name, s in splits.items()])
+    several = len(splits) > 1
+    sizes = listed(
+        [
+            f"{count(s['examples'])} {_SPLIT.get(name, name)}" if several else count(s["examples"])
+            for name, s in splits.items()
+        ]
+    )
     first, split = next(iter(splits.items()))
     sentence = f"The dataset has {sizes} {_NOUN[outcome.task]}"
     if outcome.task in _GROUPED:
@@ -55,8 +61,8 @@ def _sizes(outcome: Outcome) -> list[str]:
     if not total:
         return [f"{sentence}."]
     label, most = max(split["labels"].items(), key=lambda item: item[1])
-    where = f"in the {_SPLIT.get(first, first)} set"
-    return [f"{sentence}; the majority baseline (“{label}”) is {percent(most / total)} {where}."]
+    where = f" in the {_SPLIT.get(first, first)} set" if several else ""
+    return [f"{sentence}; the majority baseline (“{label}”) is {percent(most / total)}{where}."]
 
 
 def _options(task: Task, splits: Summary) -> str:
@@ -105,7 +111,8 @@ def _figures(outcome: Outcome) -> Iterator[KeyFigure]:
     summary = outcome.summary
     splits: Summary = summary.get("splits", {})
     for name, split in splits.items():
-        yield KeyFigure(f"{name} examples", count(split["examples"]))
+        of_split = f"{_SPLIT.get(name, name)} " if len(splits) > 1 else ""
+        yield KeyFigure(f"{of_split}examples", count(split["examples"]))
     train: Summary = next(iter(splits.values()), {})
     for field in ("hypothesis", "premise"):
         lengths = train.get(f"{field}_tokens") or {}
@@ -173,7 +180,7 @@ def _lengths(outcome: Outcome) -> list[Lines]:
     ]
 
 
-_CURVES = "Share of each label's training instances. If the curves differ, length is a cue."
+_CURVES = "Share of each label's {}instances. If the curves differ, length is a cue."
 
 
 def _length_chart(outcome: Outcome, name: str, lengths: pl.DataFrame) -> Lines:
@@ -196,8 +203,9 @@ def _length_chart(outcome: Outcome, name: str, lengths: pl.DataFrame) -> Lines:
         colour="label",
         shape="monotone",
         colours=list(outcome.labels)[:MOST_CURVES],
-        alt=f"Curves of the number of words in the {name}, one per label, in the training set.",
-        caption=f"{_CURVES if len(outcome.labels) > 1 else 'Share of the training examples.'}{cut}",
+        alt=f"Curves of the number of words in the {name}, one per label, in the {outcome.training_set}.",
+        caption=(_CURVES if len(outcome.labels) > 1 else "Share of the {}examples.").format(outcome.training)
+        + cut,
         wide=False,
         tooltip={
             "bin": Column("words" if bins.width == 1 else f"words (bin of {bins.width})", "count"),
@@ -228,11 +236,14 @@ def length_bins(lengths: pl.DataFrame) -> LengthBins:
     return LengthBins(width, last, beyond / float(per_length["count"].sum()))
 
 
-def _duplicates(frame: pl.DataFrame) -> list[Table]:
+def _duplicates(outcome: Outcome) -> list[Table]:
+    frame = outcome.rows("duplicates")
     if frame.is_empty():
         return []
     columns = {name: Column(name.capitalize()) for name in ("premise", "hypothesis", "labels")}
-    columns |= {"count": Column("Count", "count"), "splits": Column("Splits")}
+    columns["count"] = Column("Count", "count")
+    if outcome.training:
+        columns["splits"] = Column("Splits")
     for name in ("premise", "hypothesis"):
         if (frame[name] == "").all():
             del columns[name]

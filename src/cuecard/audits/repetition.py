@@ -65,6 +65,7 @@ def _few_texts(data: Instances) -> list[Finding]:
     a repeated text that goes with a label, and copies of test examples in train, are findings of their own.
     """
     findings = []
+    where = "training set" if len(data.splits) > 1 else "data"
     for column, most in (("hypothesis", FEW_TEXTS), ("premise", FEW_PREMISES)):
         if column == "premise" and data.task != "pair":
             continue
@@ -89,7 +90,7 @@ def _few_texts(data: Instances) -> list[Finding]:
                 role="flaw",
                 severity="low",
                 title=f"Few distinct {many}" if few else f"Most {many} are near copies",
-                text=f"The training set {what} Copies count in tests and intervals as far as their labels differ.",
+                text=f"The {where} {what} Copies count in tests and intervals as far as their labels differ.",
                 value=(distinct if few else groups) / n,
                 n=n,
                 key=f"few-texts/{column}",
@@ -104,14 +105,14 @@ def _similar_texts(data: Instances) -> list[Finding]:
     agreement = None if data.cluster is not None else dependence(encode(data), "hypothesis")
     if agreement is None or not agreement.dependent:
         return []
-    many = _named(data, "hypothesis")[1]
+    many, noun = _named(data, "hypothesis")[1], "training text" if len(data.splits) > 1 else "text"
     return [
         Finding(
             section="overview",
             role="flaw",
             severity="low",
             title=f"Similar {many} have the same label",
-            text=f"For {plural(agreement.pairs, 'training text')}, the most similar other text has "
+            text=f"For {plural(agreement.pairs, noun)}, the most similar other text has "
             f"{percent(agreement.similarity, 0)} of its words in the same order (rare words count more), and their "
             f"labels correlate by {agreement.correlation:.2f} (95 % CI {agreement.low:.2f} to {agreement.high:.2f}). "
             "They may be edits of one source or sentences of one template, so similar texts count as one observation "

@@ -130,7 +130,7 @@ def test_report_of_what_is_no_card_is_exit_code_2(cuecard, tmp_path):
 def test_explain_shows_counts_examples_and_companions(cuecard, pairs):
     ran = cuecard("explain", "nobody", pairs)
     assert ran.code == 0
-    assert "of the 30 training examples with “nobody” are no" in ran.out
+    assert "of the 30 examples with “nobody” are no" in ran.out
     assert "100\xa0%" in ran.out
     assert "nobody text 1" in ran.out
 

@@ -220,3 +220,15 @@ def test_a_single_split_is_examples(make_card: Callable[..., Card]) -> None:
     train = card.dataset.splits["train"]
     alone = card.model_copy(update={"dataset": card.dataset.model_copy(update={"splits": {"train": train}})})
     assert "· 3,000 examples</p>" in render_html(alone)
+
+
+def test_examples_have_a_caption_and_their_texts_names(make_card: Callable[..., Card]) -> None:
+    card = make_card()
+    html = render_html(card)
+    assert '<p class="caption">Example</p>' in html
+    assert "<small>Premise</small>" in html
+    assert "<small>Hypothesis</small>" in html
+    card.findings = [replace(card.findings[0], cue="word:nobody")]
+    assert '<p class="caption">Example, the cue is marked</p>' in render_html(card)
+    alone = make_card(task="text")
+    assert "<small>" not in render_html(alone).partition('id="findings"')[2].partition('id="overview"')[0]

@@ -58,7 +58,7 @@ def test_every_question_has_as_many_choices_only_where_the_fewest_are_the_most(s
     card = audit(load(rows), only=["overview"])
     (split,) = card.sections["overview"].summary["splits"].values()
     assert split["instances_per_example"] == {"min": min(sizes), "max": max(sizes)}
-    assert said(card, "overview").startswith(f"The dataset has 60 training questions with {words}.")
+    assert said(card, "overview").startswith(f"The dataset has 60 questions with {words}.")
 
 
 def test_an_overview_without_test_split_leaves_overlap_out(make_card: CardMaker) -> None:

@@ -70,8 +70,9 @@ def _made(outcome: Outcome) -> str:
     """Return what was clustered, by what, and what to expect of it."""
     summary, texts = outcome.summary, _texts(outcome)
     by = _EMBEDDINGS.get(summary["embedding"], f"vectors of {summary['embedding']}")
+    of_split = f" of the {_SPLITS.get(summary['split'], summary['split'])}" if outcome.training else ""
     return (
-        f"The {count(summary['instances'])} {texts} of the {_SPLITS.get(summary['split'], summary['split'])} "
+        f"The {count(summary['instances'])} {texts}{of_split} "
         f"are grouped into {summary['k']} clusters by {by}, without the labels. If {texts} do not predict the label, "
         "every cluster has the label distribution of the whole set."
     )

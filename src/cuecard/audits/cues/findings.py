@@ -229,7 +229,9 @@ def cue_sentence(row: Summary, name: str, sample: Instances) -> str:
     """Return the share in train with its interval, what is left after correcting for selection, and the test share."""
     n, share, adjusted = round(row["share_n"]), row["share"], row["adjusted_share"]
     only = "" if row["direction"] == POINTS_TO else "Only "
-    noun = {"choice": "choice", "preference": "response"}.get(sample.task, "training example")
+    noun = {"choice": "choice", "preference": "response"}.get(
+        sample.task, "training example" if len(sample.splits) > 1 else "example"
+    )
     where = (
         f", in examples whose {noun}s differ in it,"
         if sample.grouped and round(row["train_count"]) != n

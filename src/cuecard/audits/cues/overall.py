@@ -130,9 +130,10 @@ def all_features(
     ]
     or_less = " (95 % CI)" if notable["by_points"].all() else " (95 % CI), or by less in many examples"
     such_as = ": " if notable.height <= NAMED else ", such as "
+    training = "training " if len(evidence.sample.splits) > 1 else ""
     text += (
         f". For {notable.height:,} of them, the label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or "
-        f"more{or_less}{such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at "
+        f"more{or_less}{such_as}{listed(examples)}; {percent(coverage)} of the {training}examples contain at "
         "least one."
     )
     return Finding(

@@ -293,6 +293,8 @@ def _redundant(outcome: Outcome) -> list[Table]:
         "base_with": Column("Stronger cue", "percent", "label share if the stronger cue is present"),
         "z_given": Column("Added z", "decimal", "what it adds to the stronger cue, in standard errors"),
     }
+    stronger = [spoken_cue(*str(name).split(":", 1)) for name in given["given"].to_list()]
+    given = given.with_columns(given=pl.Series(stronger, dtype=pl.String))
     title = "Cues that co-occur with a stronger cue"
     return [Table(title, "redundancy", columns, data=given, most=REDUNDANT_ROWS)]
 

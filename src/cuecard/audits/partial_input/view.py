@@ -274,7 +274,7 @@ def _learners(pairs: Sequence[Line]) -> list[Table]:
         "ssc": Column("SSC", "percent", "accuracy with partial input"),
         **interval_columns("ssc_", of="the SSC"),
         "chance": Column("Chance", "percent", brief=False),
-        "delta_maj": Column("Δ_maj", "percent", "SSC minus chance"),
+        "delta_maj": Column("Δ_maj", "points", "SSC minus chance, in points"),
         "percent_r": Column("%R", "percent", "SSC divided by PSC"),
         "nba": Column("NBA", "percent", "share of examples with the same answer from both"),
         "nbr": Column("NBR", "percent", "both correct / agreements (the paper's equation 8)"),
@@ -347,6 +347,8 @@ def _leaking(outcome: Outcome) -> Table:
         "example_id": Column("Example", brief=False),
         "split": Column("Split", brief=False),
     }
+    if not outcome.training:
+        del columns["split"]
     return Table("Examples that leak most", "leaking_examples", columns, most=MOST_EXAMPLES)
 
 

@@ -166,6 +166,7 @@ def _functions(card: Card) -> dict[str, Any]:
         "show": display_text,
         "say": sentence,
         "marked": marked,
+        "texts_called": _texts_called(card.dataset.task),
         "label_colour": lambda label: positions.get(label),
         "meter": meter,
         "other_ways": other_ways,
@@ -173,6 +174,23 @@ def _functions(card: Card) -> dict[str, Any]:
         "settings": settings,
         "token_maps": lambda maps: Markup(saliency_html(maps.table, full=maps.full, partial=maps.partial)),
     }
+
+
+#: What the two texts of an example are called.
+_TEXTS = {
+    "pair": ("Premise", "Hypothesis"),
+    "choice": ("Question", "Choice"),
+    "preference": ("Prompt", "Response"),
+    "open": ("Question", "Answer"),
+}
+
+
+def _texts_called(task: str) -> tuple[Markup, Markup]:
+    """Return what stands before the texts of an example; nothing before a single text."""
+    first, second = _TEXTS.get(task, ("", ""))
+    return Markup(f"<small>{first}</small>" if first else ""), Markup(
+        f"<small>{second}</small>" if second else ""
+    )
 
 
 def settings(section: Section) -> str:

@@ -31,7 +31,7 @@ def test_cues_are_drawn_by_their_share_in_train_and_in_test(planted: Card) -> No
 def test_a_cue_that_travels_with_a_stronger_one_is_listed_with_what_it_adds(planted: Card) -> None:
     table = next(t for t in section_view(planted, "cues").tables if "co-occur" in t.title)
     rows = {row[0]: dict(zip([c.title for c in table.columns], row, strict=True)) for row in table.rows}
-    assert rows["not"]["Co-occurs with"] == "negation:negation"
+    assert rows["not"]["Co-occurs with"] == "a negation"
     assert rows["not"]["Added z"] is None
     assert table.total == planted.tables["redundancy"].filter(pl.col("given").is_not_null()).height
 
