@@ -1,6 +1,7 @@
 """Builds the compiled module `cuecard.stats._native`; everything else is said in pyproject.toml.
 
-CUECARD_BOUNDSCHECK=1 builds it with bounds checks, as tests do.
+CUECARD_BOUNDSCHECK=1 builds it with bounds checks, as tests do. REPOSITORY_URL is the address of the repository, which
+becomes part of the metadata; workflows take it from the repository's variable of that name.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ directives = {
     "cdivision": True,
     "initializedcheck": checked,
 }
+repository = os.environ.get("REPOSITORY_URL", "").rstrip("/")
+addresses = {"Source": "", "Issues": "/issues", "Changelog": "/blob/main/CHANGELOG.md"}
 setup(
+    project_urls={name: repository + path for name, path in addresses.items()} if repository else {},
     ext_modules=cythonize([native], compiler_directives=directives, force="--force" in sys.argv or checked),
     cmdclass={"build_ext": BuildNative},
 )

@@ -56,3 +56,20 @@ def test_pythons_of_wheels_tests_and_classifiers_are_the_same():
     assert tools["cibuildwheel"]["build"].split() == [
         f"cp{version.replace('.', '')}-*" for version in declared
     ]
+
+
+def test_the_address_of_the_repository_stands_in_one_variable_and_nowhere_else():
+    release, docs = ((ROOT / ".github/workflows" / name).read_text() for name in ("release.yml", "docs.yml"))
+    assert "REPOSITORY_URL: ${{ vars.REPOSITORY_URL }}" in release
+    assert "REPOSITORY_URL: ${{ vars.REPOSITORY_URL }}" in docs
+    assert "!ENV [REPOSITORY_URL" in (ROOT / "mkdocs.yml").read_text()
+    assert 'os.environ.get("REPOSITORY_URL"' in (ROOT / "setup.py").read_text()
+    texts = [
+        ROOT / name
+        for name in ("README.md", "action.yml", ".pre-commit-hooks.yaml", "pyproject.toml", "CITATION.cff")
+    ]
+    texts += [*(ROOT / "docs").glob("*.md"), *(ROOT / "packaging").rglob("*.*"), *WORKFLOWS]
+    for path in texts:
+        text = path.read_text(encoding="utf-8")
+        assert "OWNER" not in text, path
+        assert not re.search(r"github\.com/[\w-]+/cuecard", text), path

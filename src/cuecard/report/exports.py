@@ -29,6 +29,7 @@ __all__ = [
     "croissant_json",
     "hf_card",
     "issue_markdown",
+    "open_questions",
 ]
 
 JsonObject = dict[str, Any]
@@ -50,6 +51,7 @@ _CONTEXT: JsonObject = {
     "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
+    "prov": "http://www.w3.org/ns/prov#",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
@@ -81,6 +83,31 @@ _CONTEXT: JsonObject = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
+
+
+#: What Croissant with responsible-AI fields asks for and no audit can know, with a question to the authors.
+QUESTIONS = {
+    "license": "Under which licence may the dataset be used?",
+    "url": "On which page is it described?",
+    "creator": "Who made it?",
+    "datePublished": "When was it published?",
+    "rai:dataCollection": "How were the examples collected, when, and by whom?",
+    "rai:dataAnnotationProtocol": "Who labelled them, with which instructions, and how many people per example?",
+    "rai:dataPreprocessingProtocol": "What was filtered, cleaned or rewritten?",
+    "rai:personalSensitiveInformation": "Does it contain personal or sensitive information, and of which kind?",
+    "rai:hasSyntheticData": "Which parts were written by a model or made from templates?",
+    "rai:dataUseCases": "Which uses is it meant for, and which not?",
+    "rai:dataSocialImpact": "Whom can its use help, and whom can it harm?",
+    "rai:dataReleaseMaintenancePlan": "Who keeps it up to date, and how are errors reported?",
+    "prov:wasDerivedFrom": "From which datasets or sources was it made?",
+    "prov:wasGeneratedBy": "Which steps led from the sources to the files?",
+}
+
+
+def open_questions(croissant: str) -> list[str]:
+    """Return what Croissant metadata lack, each property with a question to the authors of the dataset."""
+    document = json.loads(croissant)
+    return [f"{name}: {question}" for name, question in QUESTIONS.items() if not document.get(name)]
 
 
 def croissant_json(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -155,9 +156,11 @@ def test_datasets_lists_presets_and_shows_one(cuecard):
 def test_demo_finds_what_was_planted_and_says_where_the_report_is(cuecard, tmp_path):
     ran = cuecard("demo", "--out", tmp_path / "demo", "--rows", 3000)
     assert ran.code == 0
-    assert "→ audit: indeed" in ran.out
-    assert "→ probe: follower" in ran.out
-    assert "after reweighting" in ran.out
+    assert all(title in ran.out for title in ("Planted", "Found by the audit", "Used by a model", "Balanced"))
+    [indeed] = [line for line in ran.out.splitlines() if "“indeed”" in line]
+    assert "follower:" in indeed
+    assert re.search(r"[78]\d\.\d\s% → 3\d\.\d\s%", ran.out)
+    assert len(ran.out.splitlines()) <= 30  # one screen
     saved = json.loads((tmp_path / "demo" / "card.json").read_text())
     assert {"overview", "cues", "reliance", "lexical_weights"} <= set(saved["sections"])
     assert saved["sections"]["reliance"]["summary"]["models"]["fair"]["relies"] == 0
@@ -172,6 +175,7 @@ def test_a_clean_demo_has_no_model_that_follows_and_nothing_to_balance(cuecard, 
     ran = cuecard("demo", "--clean", "--rows", 900, "--out", tmp_path / "demo")
     assert ran.code == 0
     assert "Nothing was planted" in ran.out
+    assert len(ran.out.splitlines()) < 10
     saved = json.loads((tmp_path / "demo" / "card.json").read_text())
     assert "lexical_weights" not in saved["sections"]
     assert set(saved["sections"]["accuracy_test"]["summary"]["models"]) == {"fair"}

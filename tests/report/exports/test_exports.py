@@ -11,7 +11,7 @@ import cuecard as cc
 from cuecard.card.card import Card
 from cuecard.data.demo import demo_nli, write_demo
 from cuecard.errors import InputError, UsageError
-from cuecard.report.exports import badge_svg, croissant_json, hf_card, issue_markdown
+from cuecard.report.exports import badge_svg, croissant_json, hf_card, issue_markdown, open_questions
 from policy_cards import card_with, excess, finding
 
 
@@ -51,6 +51,29 @@ def test_croissant_that_exists_keeps_everything_but_the_two_properties(card):
     )
     with pytest.raises(InputError, match="not Croissant metadata"):
         croissant_json(card, existing="# README")
+
+
+def test_fields_that_no_audit_knows_are_asked_for_until_they_are_filled_and_stay_valid(card, tmp_path):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    asked = open_questions(croissant_json(card))
+    assert "license: Under which licence may the dataset be used?" in asked
+    assert not any(question.startswith(("rai:dataBiases", "rai:dataLimitations")) for question in asked)
+    names = [question.partition(": ")[0] for question in asked]
+    filled = json.loads(croissant_json(card)) | {
+        name: "An answer." for name in names if name.startswith("rai:")
+    }
+    filled |= {
+        "license": "CC-BY-4.0",
+        "url": "https://example.org",
+        "datePublished": "2026-01-31",
+        "creator": {"@type": "sc:Person", "name": "A. Author"},
+    }
+    again = croissant_json(card, existing=json.dumps(filled))
+    assert [line[:5] for line in open_questions(again)] == ["prov:", "prov:"]
+    (tmp_path / "croissant.json").write_text(again)
+    dataset = mlcroissant.Dataset(jsonld=tmp_path / "croissant.json")
+    assert not dataset.metadata.ctx.issues.errors
+    assert dataset.metadata.data_social_impact == "An answer."
 
 
 def test_croissant_needs_the_files_of_the_card(card):

@@ -303,6 +303,13 @@ def export(
     else:
         write_text(out, text)
         typer.echo(f"Written: {out}")
+    if format == "croissant" and (missing := exports.open_questions(text)):
+        lines = "\n".join(f"  {line}" for line in missing)
+        typer.echo(
+            "An audit cannot know these fields. Ask the authors and fill them in; exporting to the file again "
+            f"keeps them:\n{lines}",
+            err=True,
+        )
 
 
 def _existing(file: Path) -> str | None:

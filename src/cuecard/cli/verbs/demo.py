@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.options.shared import OpenOption, QuietOption, SeedOption, option, path
+from cuecard.cli.options.shared import OpenOption, QuietOption, SeedOption, VerboseOption, option, path
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
 
     from cuecard.card import Card
     from cuecard.data.demo import Demo
+    from cuecard.data.demo.planted import CueKind
 
 
 DEMO_EXAMPLES = """
@@ -28,6 +30,15 @@ Examples:
 """
 
 
+#: What a planted cue of a kind is called.
+_NAMES: dict[CueKind, str] = {
+    "word": "“{feature}”",
+    "bigram": "“{feature}”",
+    "negation": "negation",
+    "length": "long texts",
+    "pair_graph": "repeated hypotheses",
+    "position": "position {feature}",
+}
 #: The two simulated models: how often each answers as a planted cue says, and how often it is right otherwise.
 FOLLOWS = {"follower": 0.5, "fair": 0.0}
 ACCURACY = 0.85
@@ -47,8 +58,12 @@ def demo(
     launch: OpenOption = False,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
-    """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report."""
+    """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report.
+
+    Prints what was planted beside what the three steps found; --verbose also prints the card and the three commands.
+    """
     from cuecard.card import join_cards, staged_card
     from cuecard.card.files import CARD_FILES, REPORT_FILE
     from cuecard.cli.streams import progress, stage
@@ -94,12 +109,18 @@ def demo(
     if not quiet:
         from rich.console import Console
 
-        from cuecard.report import render_terminal
+        console = Console()
+        if verbose:
+            from cuecard.report import render_terminal
 
-        render_terminal(card, Console(), top=3)
-        _compare(generated, card)
-        again = "\n".join(f"  {command}" for command in commands)
-        typer.echo(f"\nData:   {out / 'data'}\nStep by step:\n{again}\nReport: {report}")
+            render_terminal(card, console, top=3)
+        _compare(generated, card, console)
+        if verbose:
+            steps = "\n".join(f"  {command}" for command in commands)
+            typer.echo(f"Step by step:\n{steps}")
+        else:
+            typer.echo("Step by step: cuecard demo --verbose")
+        typer.echo(f"Data:   {out / 'data'}\nReport: {report}")
     if launch:
         typer.launch(str(report))
 
@@ -117,27 +138,36 @@ def _models(generated: Demo, seed: int) -> dict[str, pl.DataFrame]:
     return predictions
 
 
-def _compare(generated: Demo, card: Card) -> None:
+def _compare(generated: Demo, card: Card, console: Console) -> None:
     """Print what was planted beside what the audit, the probe and the weights say about it."""
+    from rich.text import Text
+
+    from cuecard.report.terminal.card import headed
     from cuecard.wording import percent
 
+    data = generated.instances
     if generated.clean:
-        typer.echo("\nNothing was planted: only the two texts together predict the label.")
+        typer.echo("Nothing was planted: only the two texts together predict the label.")
         return
-    typer.echo(
-        "\nThe data contains the cues below. On examples with a cue, the model “follower” follows it "
-        f"{percent(FOLLOWS['follower'])} of the time;\n“fair” never does. Otherwise both have an accuracy of "
-        f"{percent(ACCURACY)}.\n\nPlanted cues and what each step reports:"
+    follows, accuracy = percent(FOLLOWS["follower"]), percent(ACCURACY)
+    intro = (
+        f"{data.n_examples:,} generated examples with {len(generated.truth)} planted cues. The model “follower” "
+        f"answers as a cue says on {follows} of the examples with one, “fair” never; otherwise both have an accuracy "
+        f"of {accuracy}."
     )
+    console.print(Text(intro))
+    table = headed("Planted", "Found by the audit", "Used by a model", "Balanced", left=4)
     for cue in generated.truth:
+        planted = f"{_NAMES[cue.kind].format(feature=cue.feature)}: {percent(cue.strength)} {cue.label}"
         if cue.kind == "pair_graph":
-            typer.echo(f"  {cue.sentence}\n    → audit: {_graph_leak(card)}")
+            table.add_row(Text(planted), Text(_graph_leak(card)), "", Text("needs debias --method neutral"))
             continue
         reported, feature = _audited(card, cue.family, cue.feature, cue.label)
-        typer.echo(f"  {cue.sentence}\n    → audit: {reported}")
+        cells = [planted, reported]
         if feature:
-            typer.echo(f"    → probe: {_relied(card, cue.family, feature)}")
-            typer.echo(f"    → debias: {_weighted(card, cue.family, feature, cue.label)}")
+            cells += [_relied(card, cue.family, feature), _weighted(card, cue.family, feature, cue.label)]
+        table.add_row(*map(Text, cells))
+    console.print(table)
 
 
 def _audited(card: Card, family: str, feature: str, label: str) -> tuple[str, str]:
@@ -160,11 +190,11 @@ def _relied(card: Card, family: str, feature: str) -> str:
 
     words = {
         "relies": "relies on it",
-        "signs": "shows signs of use",
+        "signs": "signs of use",
         "avoids": "avoids it",
         "length": "no more than length explains",
-        "none": "shows no sign of use",
-        "unknown": "undecided: too few examples",
+        "none": "no sign of use",
+        "unknown": "too few examples",
     }
     section = card["reliance"]
     if section.status != "done":
@@ -173,7 +203,7 @@ def _relied(card: Card, family: str, feature: str) -> str:
     if rows.is_empty():
         return "not among the cues probed"
     verdicts = rows.select("model", "verdict").rows()
-    return ", ".join(f"{model} {words[verdict]}" for model, verdict in verdicts)
+    return "; ".join(f"{model}: {words[verdict]}" for model, verdict in verdicts)
 
 
 def _weighted(card: Card, family: str, feature: str, label: str) -> str:
@@ -188,7 +218,7 @@ def _weighted(card: Card, family: str, feature: str, label: str) -> str:
     if rows.is_empty():
         return "not balanced"
     before, after = rows.select(f"before_{label}", f"after_{label}").row(0)
-    return f"{percent(before)} {label} before, {percent(after)} after reweighting"
+    return f"{percent(before)} → {percent(after)} {label}"
 
 
 def _graph_leak(card: Card) -> str:
