@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.calibration.asked import ASKED_SECTIONS
 from benchmarks.calibration.audit_sections import AUDIT_SECTIONS
 from benchmarks.calibration.intervals import INTERVAL_SECTIONS
+from benchmarks.calibration.judge_scores import JUDGE_SCORE_SECTIONS
 from benchmarks.calibration.judged import JUDGED_SECTIONS
 from benchmarks.calibration.probe_sections import PROBE_SECTIONS
 from benchmarks.calibration.remedy_sections import REMEDY_SECTIONS
@@ -21,4 +22,5 @@ SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     **JUDGED_SECTIONS,
     **ASKED_SECTIONS,
     **RUN_SECTIONS,
+    **JUDGE_SCORE_SECTIONS,
 }

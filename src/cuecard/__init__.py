@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         DistributionTest,
         HardSubset,
         IdenticalPairTest,
+        JudgeFairness,
         JudgeTest,
         NetScores,
         OptionOrderTest,
@@ -50,7 +51,19 @@ if TYPE_CHECKING:
     )
     from cuecard.remedies import Corrected, Correction, LexicalWeights, NeutralWeights
     from cuecard.report import render_html, write_report
-    from cuecard.run import Debiased, ask, audit, check, correct, debias, overlap, plan, probe, train
+    from cuecard.run import (
+        Debiased,
+        ask,
+        ask_judge,
+        audit,
+        check,
+        correct,
+        debias,
+        overlap,
+        plan,
+        probe,
+        train,
+    )
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
@@ -73,6 +86,7 @@ __all__ = [
     "HardSubset",
     "IdenticalPairTest",
     "Instances",
+    "JudgeFairness",
     "JudgeTest",
     "LexicalWeights",
     "NetScores",
@@ -92,6 +106,7 @@ __all__ = [
     "__version__",
     "artifact_z",
     "ask",
+    "ask_judge",
     "audit",
     "board",
     "check",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cuecard.probes.identical_pair_scores import identical_scores, matching_label
     from cuecard.probes.identical_pairs import IdenticalPairTest, box_statistics
     from cuecard.probes.input_parts import PartsOfInput
-    from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
+    from cuecard.probes.judge import JudgeFairness, JudgeTest, Scored, Verdicts, read_scored, read_verdicts
     from cuecard.probes.model_pairs import (
         AgreementOfModels,
         PairedComparison,
@@ -71,6 +71,7 @@ PROBES.declare("debiased_evaluation", "cuecard.probes.debiased_evaluation:Debias
 PROBES.declare("identical_pairs", "cuecard.probes.identical_pairs:IdenticalPairTest")
 PROBES.declare("net_scores", "cuecard.probes.net_scores:NetScores")
 PROBES.declare("judge", "cuecard.probes.judge:JudgeTest")
+PROBES.declare("judge_tests", "cuecard.probes.judge:JudgeFairness")
 
 __all__ = [
     "LINEAR_MODELS",
@@ -85,6 +86,7 @@ __all__ = [
     "DistributionTest",
     "HardSubset",
     "IdenticalPairTest",
+    "JudgeFairness",
     "JudgeTest",
     "NetScores",
     "OptionOrder",
@@ -98,6 +100,7 @@ __all__ = [
     "PromptStudy",
     "Reliance",
     "Runs",
+    "Scored",
     "TokenRelevance",
     "Verdicts",
     "asked_recipes",
@@ -116,6 +119,7 @@ __all__ = [
     "read_many_predictions",
     "read_predictions",
     "read_runs",
+    "read_scored",
     "read_verdicts",
     "token_relevance",
     "trained_predictions",

@@ -30,6 +30,7 @@ from cuecard.probes import (
     trained_predictions,
 )
 from cuecard.probes.identical_pair_scores import check_source
+from cuecard.probes.judge.scored import Scored, holds_scores, read_scored, scored_instances
 from cuecard.probes.judge.verdicts import together
 from cuecard.probes.predictions import CUE_HALF, DistinctAnswers, distinct_answers, read_one_file
 from cuecard.probes.runs import Runs, joined, read_runs, runs_of
@@ -73,6 +74,8 @@ ManyRuns = Any
 _FROM_PREDICTIONS: frozenset[Need] = frozenset(
     {"predictions", "cues", "prompts", "input_parts", "permutations", "runs"}
 )
+#: Inputs that come from judges.
+_JUDGED: tuple[Need, Need] = ("judge", "scores")
 #: Two models are compared by a section of their own; of more, the predictions are runs as well.
 _FEWEST_RUNS = 3
 
@@ -161,17 +164,17 @@ def probe(
     if _given_sources(runs):
         inputs["runs"] = logged = _runs(runs)
         data = logged.instances() if data is None and not _given_sources(judge) else data
-    if data is None:
-        inputs["judge"] = judges = _judges(judge, None)
-        data = together(judges)
-    else:
-        data = ensure_loaded(data, test)
-        if _given_sources(judge):
-            inputs["judge"] = _judges(judge, data)
+    data = None if data is None else ensure_loaded(data, test)
+    if data is None or _given_sources(judge):
+        judges, scores = _judges(judge, data)
+        inputs |= {"judge": judges} if judges else {}
+        inputs |= {"scores": scores} if scores else {}
+        if data is None:
+            data = together(judges) if judges else scored_instances(scores)
     check_labels(data, open_answers=True)
     tested = data
     answers, examples, notes = [], [], []
-    about_verdicts = [note for verdicts in inputs.get("judge", ()) for note in verdicts.notes]
+    about_verdicts = [note for kind in _JUDGED for one in inputs.get(kind, ()) for note in one.notes]
     halved = ""
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
@@ -285,22 +288,27 @@ def selected_probes(
     return ProbeSelection(selection.audit, possible, named=False)
 
 
-def _judges(sources: Judges, data: Instances | None) -> list[Verdicts]:
-    """Return the verdicts of every judge, each under a name of its own."""
-    read = [
-        source if isinstance(source, Verdicts) else read_verdicts(name, source, data)
-        for name, source in _sources(sources)
-    ]
-    if not read:
+def _judges(sources: Judges, data: Instances | None) -> tuple[list[Verdicts], list[Scored]]:
+    """Return verdicts about pairs and scores of single responses, those of every judge under a name of its own."""
+    read: list[Verdicts] = []
+    scores: list[Scored] = []
+    for name, source in _sources(sources):
+        if isinstance(source, Scored) or (not isinstance(source, Verdicts) and holds_scores(source)):
+            own = [source] if isinstance(source, Scored) else read_scored(name, source)
+            scores += own
+            read += [verdicts for one in own if (verdicts := one.verdicts()) is not None]
+        else:
+            read.append(source if isinstance(source, Verdicts) else read_verdicts(name, source, data))
+    if not read and not scores:
         raise UsageError(
             "A dataset is missing: type its file before the options, or --judge FILE for verdicts."
         )
-    names = [verdicts.name for verdicts in read]
-    if len(set(names)) < len(names):
+    both = ([one.name for one in read], [one.name for one in scores])
+    if names := next((names for names in both if len(set(names)) < len(names)), None):
         raise UsageError(
             f"Two judges are called alike ({', '.join(names)}): name them with --judge NAME=FILE."
         )
-    return read
+    return read, scores
 
 
 def _runs(sources: ManyRuns) -> Runs:
@@ -325,7 +333,7 @@ def _inputs(
     there = _FROM_PREDICTIONS if models or _sources(predictions) else frozenset[Need]()
     there = there | {"runs"} if _given_sources(runs) else there
     there = there | {"identical_pairs"} if identical_pairs else there
-    return there | {"judge"} if _given_sources(judge) else there
+    return there | set(_JUDGED) if _given_sources(judge) else there
 
 
 def _cues(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,9 @@ from cuecard.cli.options.shared import (
     typed_command,
 )
 
+if TYPE_CHECKING:
+    from cuecard.data import Instances
+
 ASK_EXAMPLES = """
 Examples:
 
@@ -30,6 +33,8 @@ Examples:
 `cuecard ask qa.jsonl --input full,choices --permute cyclic --endpoint URL --model NAME --dry-run --out asked.jsonl`
 
 `cuecard probe train.parquet --test test.parquet --predictions asked.jsonl --cues no --out probe`
+
+`cuecard ask preferences.parquet --judge score,rubric,batch,pairs --endpoint URL --model NAME --out judged.jsonl`
 """
 
 
@@ -71,6 +76,24 @@ def ask(
     permute: Annotated[
         str | None,
         option("--permute", "all|N|cyclic", "Also ask with the options in other orders."),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        option(
+            "--judge",
+            "A,B",
+            "Ask the model to judge the responses of preferences or open answers: score (1 to 10), rubric, examiner, "
+            "batch (several in one request), pairs (both orders).",
+        ),
+    ] = None,
+    perturb: Annotated[
+        str | None,
+        option(
+            "--perturb",
+            "A,B",
+            "With --judge, also judge responses changed by rules: all (default), none, padding, markdown, restating, "
+            "flattery, citation (must not move a score), number, negation (must lower it).",
+        ),
     ] = None,
     stress: Annotated[
         str | None,
@@ -150,14 +173,17 @@ def ask(
 ) -> None:
     """Ask a language model about the test examples with one or more prompts and write its answers to a file."""
     from json import dumps
+    from shlex import join
 
     import polars as pl
 
     from cuecard.audits import Cues
     from cuecard.data.output import check_writable
+    from cuecard.errors import UsageError
     from cuecard.models.pricing import Estimate
     from cuecard.probes.formats.table import NOT_ASKED, READ_FROM
-    from cuecard.run import ask_file
+    from cuecard.run import ask_file, ask_judge_file
+    from cuecard.wording import listed
 
     check_writable(out, [*dataset.inputs, *(prompt or ()), keep_answers, prices])
 
@@ -168,32 +194,49 @@ def ask(
             typer.echo("\n".join(estimate.lines(model)))
         raise typer.Exit
 
-    answers = ask_file(
-        lambda: dataset.load(seed, output.progress),
-        out,
-        endpoint,
-        model,
-        prompts=prompt,
-        **({"inputs": comma_list(inputs)} if inputs else {}),
-        permute=permute,
-        stress=stress,
-        sample=sample,
-        structured=structured,
-        audit=Cues(**texts.of_texts),
-        keep_answers=keep_answers,
-        key_variable=key_variable,
-        concurrency=concurrency,
-        max_requests=max_requests,
-        max_cost=max_cost,
-        prices=prices,
-        rate=rate,
-        timeout=timeout,
-        seed=seed,
-        progress=output.progress,
-        before=estimated if dry_run else None,
-    )
-    asked = answers.filter(pl.col(READ_FROM).ne_missing(NOT_ASKED))
-    unread = asked["prediction"].null_count()
+    requests: dict[str, Any] = {
+        "sample": sample,
+        "structured": structured,
+        "keep_answers": keep_answers,
+        "key_variable": key_variable,
+        "concurrency": concurrency,
+        "max_requests": max_requests,
+        "max_cost": max_cost,
+        "prices": prices,
+        "rate": rate,
+        "timeout": timeout,
+        "seed": seed,
+        "progress": output.progress,
+        "before": estimated if dry_run else None,
+    }
+
+    def load() -> Instances:
+        return dataset.load(seed, output.progress)
+
+    if judge:
+        typed = {"--prompt": prompt, "--input": inputs, "--permute": permute, "--stress": stress}
+        if wrong := [name for name, value in typed.items() if value]:
+            raise UsageError(f"--judge asks about responses and takes no {listed(wrong)}.")
+        changes = {"perturb": comma_list(perturb)} if perturb else {}
+        asked = ask_judge_file(load, out, endpoint, model, forms=comma_list(judge), **changes, **requests)
+        unread, following = asked["score"].null_count(), join(["cuecard", "probe", "--judge", str(out)])
+    else:
+        if perturb:
+            raise UsageError("--perturb changes responses that are judged: add --judge score.")
+        answers = ask_file(
+            load,
+            out,
+            endpoint,
+            model,
+            prompts=prompt,
+            **({"inputs": comma_list(inputs)} if inputs else {}),
+            permute=permute,
+            stress=stress,
+            audit=Cues(**texts.of_texts),
+            **requests,
+        )
+        asked = answers.filter(pl.col(READ_FROM).ne_missing(NOT_ASKED))
+        unread, following = asked["prediction"].null_count(), ""
     if output.json:
         typer.echo(dumps({"file": str(out), "answers": asked.height, "unread": unread}))
     elif not output.quiet:
@@ -201,6 +244,6 @@ def ask(
         from cuecard.run.next_commands import on_same_data
 
         cues = ["--cues", stress] if stress else []
-        following = on_same_data(typed_command(), "probe", "--predictions", out, *cues)
+        following = following or on_same_data(typed_command(), "probe", "--predictions", out, *cues)
         typer.echo(f"{asked.height:,} answers, {unread:,} of them unreadable: {display(str(out))}")
         typer.echo(f"Next: {display(following)}")
