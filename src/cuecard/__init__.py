@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cuecard.audits import (
         Clusters,
         Columns,
+        Concepts,
         Cues,
         Overview,
         PairGraphAudit,
@@ -76,6 +77,7 @@ __all__ = [
     "Card",
     "Clusters",
     "Columns",
+    "Concepts",
     "Corrected",
     "Correction",
     "CueCardError",

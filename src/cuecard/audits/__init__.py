@@ -11,6 +11,7 @@ from cuecard.registry import Registry, lacking
 if TYPE_CHECKING:
     from cuecard.audits.clusters import Clusters
     from cuecard.audits.columns import Columns
+    from cuecard.audits.concepts import Concepts
     from cuecard.audits.cues import Cues
     from cuecard.audits.cues.explain import Explanation, explain
     from cuecard.audits.overview import Overview
@@ -23,6 +24,7 @@ __all__ = [
     "AUDITS",
     "Clusters",
     "Columns",
+    "Concepts",
     "Cues",
     "Explanation",
     "Overview",
@@ -45,6 +47,7 @@ AUDITS.declare("slices", "cuecard.audits.slices:Slices")
 AUDITS.declare("style", "cuecard.audits.style:Style")
 AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
 AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
+AUDITS.declare("concepts", "cuecard.audits.concepts:Concepts")  # by name only
 ANALYSES.declare("scores", "cuecard.audits.scores:Scores")
 ANALYSES.declare("overlap", "cuecard.audits.overlap.audit:Overlap")
 ANALYSES.declare("published_order", "cuecard.audits.overlap.published_order:PublishedOrder")

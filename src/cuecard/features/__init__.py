@@ -9,6 +9,7 @@ from cuecard.features.family import (
     LearningFamily,
     Presence,
     count_features,
+    family_named,
     learned,
 )
 from cuecard.features.raw_text import Characters, Formats, Function, PremiseCharacters, Regexes
@@ -32,8 +33,11 @@ _BUILT_IN: tuple[type[Family], ...] = (
 for _family in _BUILT_IN:
     FAMILIES.add(_family.name, _family)
 
-#: Families that are only looked at when they are named: they cost much and rarely add to the shorter ones.
-ON_REQUEST = frozenset({"trigram", "4-gram"})
+FAMILIES.declare("concept", "cuecard.models.discovered_concepts:ConceptFamily")
+
+#: Families that are only looked at when they are named: they cost much and rarely add to the shorter ones, or need a
+#: place to be read from.
+ON_REQUEST = frozenset({"trigram", "4-gram", "concept"})
 
 __all__ = [
     "COUNTED_SPLITS",
@@ -65,5 +69,6 @@ __all__ = [
     "class_codes",
     "count_cues",
     "count_features",
+    "family_named",
     "learned",
 ]

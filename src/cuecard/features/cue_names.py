@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cuecard.errors import CueCardError, UsageError
-from cuecard.features.family import FAMILIES, Family
+from cuecard.features.family import FAMILIES, Family, family_named
 from cuecard.features.raw_text import Regexes
 from cuecard.text import Encoded, tokenise
 from cuecard.wording import listed
@@ -92,6 +92,10 @@ def _of_family(cue: str, families: Sequence[Family]) -> tuple[Family, str] | Non
     prefix, colon, rest = cue.partition(":")
     if not colon:
         return None
+    if "=" in prefix or "=" in cue.rpartition(":")[0]:  # a place may have a colon, too
+        place, _, feature = cue.rpartition(":")
+        if place.partition("=")[0] in FAMILIES.names():
+            return family_named(place), feature.strip()
     for family in families:
         if family.name == prefix:
             return family, rest.strip()

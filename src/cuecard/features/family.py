@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from cuecard.errors import UsageError
 from cuecard.registry import Registry, lacking
 from cuecard.stats.arrays import chunks
 from cuecard.text import Encoded
@@ -105,7 +106,7 @@ class Family(Protocol):
     observation of its features, and `unit = "premise"` that those of the premise are; `relational = True` that they
     compare premise and hypothesis; `content_blind = True` that they are no part of what a text says, so that they
     are a shortcut even where one text is all there is to read; `extra = "english"` names the optional part of CueCard
-    that it needs.
+    that it needs; `from_place = True` that it is made from a file or folder, named as `family=PLACE`.
     """
 
     name: ClassVar[str]
@@ -200,3 +201,12 @@ FAMILIES: Registry[type[Family]] = Registry(
     group="cuecard.features",
     check=lacking("name", "description", "phrase", "languages", "presence"),
 )
+
+
+def family_named(name: str) -> Family:
+    """Return the feature family of a name; `NAME=PLACE` is one that reads its features from a file or folder."""
+    kind, equals, place = name.partition("=")
+    family: Callable[..., Family] = FAMILIES.get(kind)
+    if equals and not getattr(family, "from_place", False):
+        raise UsageError(f"The feature family {kind!r} reads no file: name it without '={place}'.")
+    return family(place) if equals else family()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,22 +83,66 @@ def largest_components(matrix: csr_matrix, rank: int, *, seed: int) -> tuple[Arr
 
 def tfidf(texts: pl.Series | Tokens, tokens: str = "default") -> csr_matrix:
     """Return the weighted words of every text as sparse rows of length one."""
+    counts, _, rarity = _counted_words(texts, tokens)
+    return _weighted(counts, rarity)
+
+
+def _counted_words(
+    texts: pl.Series | Tokens, tokens: str
+) -> tuple[csr_matrix, pl.Series, npt.NDArray[np.float32]]:
+    """Return how often each text has each word that occurs in two, these words by alphabet, and how rare they are."""
     encoded = texts if isinstance(texts, Tokens) else tokenise(texts, tokens)
+    counts = _counts(encoded)
+    frequency = np.bincount(counts.indices, minlength=encoded.n_types)
+    # In the order of the alphabet, so that the order of words in the texts has no influence at all.
+    shared = encoded.vocabulary.arg_sort().to_numpy()
+    shared = shared[frequency[shared] >= MINIMUM_TEXTS]
+    rarity = np.log((1 + len(encoded)) / (1 + frequency[shared])) + 1
+    return counts[:, shared], encoded.vocabulary.gather(shared), rarity.astype(np.float32)
+
+
+def _counts(encoded: Tokens) -> csr_matrix:
     counts = csr_matrix(
         (np.ones(len(encoded.ids), dtype=np.float32), encoded.ids, encoded.offsets),
         shape=(len(encoded), encoded.n_types),
     )
     counts.sum_duplicates()
-    frequency = np.bincount(counts.indices, minlength=encoded.n_types)
-    # In the order of the alphabet, so that the order of words in the texts has no influence at all.
-    shared = encoded.vocabulary.arg_sort().to_numpy()
-    shared = shared[frequency[shared] >= MINIMUM_TEXTS]
-    counts = counts[:, shared]
+    return counts
+
+
+def _weighted(counts: csr_matrix, rarity: npt.NDArray[np.float32]) -> csr_matrix:
+    """Return rows of length one of log(1 + count) × rarity."""
     counts.data = np.log1p(counts.data)
-    rarity = np.log((1 + len(encoded)) / (1 + frequency[shared])) + 1
-    weighted = csr_matrix(counts @ diags_array(rarity.astype(np.float32)))
+    weighted = csr_matrix(counts @ diags_array(rarity))
     lengths = np.sqrt(np.asarray(weighted.power(2).sum(axis=1)).ravel())
     return csr_matrix(diags_array(1 / np.where(lengths > 0, lengths, 1)) @ weighted)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedWords:
+    """The words of some texts and how rare they are there, by which other texts become vectors, too."""
+
+    words: pl.Series
+    rarity: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, texts: pl.Series, tokens: str) -> WeightedWords:
+        """Return the words that occur in two of the texts."""
+        _, words, rarity = _counted_words(texts, tokens)
+        return cls(words, rarity)
+
+    def rows(self, texts: pl.Series, tokens: str) -> csr_matrix:
+        """Return the weighted words of every text as sparse rows of length one; other words do not count."""
+        encoded = tokenise(texts, tokens)
+        place = encoded.vocabulary.replace_strict(
+            self.words, pl.arange(len(self.words), eager=True), default=None, return_dtype=pl.Int64
+        )
+        known = place.is_not_null().to_numpy()
+        chosen = csr_matrix(
+            (np.ones(int(known.sum()), np.float32), (np.flatnonzero(known), place.drop_nulls().to_numpy())),
+            shape=(encoded.n_types, len(self.words)),
+        )
+        return _weighted(csr_matrix(_counts(encoded) @ chosen), self.rarity)
 
 
 def encode_sentences(texts: pl.Series, folder: Path) -> Singles:

@@ -12,7 +12,7 @@ from cuecard.analysis import About, MeasureKind, Result, Row
 from cuecard.audits import Cues
 from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
-from cuecard.features import FAMILIES, Family, Regexes
+from cuecard.features import Family, Regexes, family_named
 from cuecard.remedies.balance_problem import (
     Balanced,
     BalanceProblem,
@@ -175,7 +175,7 @@ class LexicalWeights:
         chosen = self.features or (() if self.ngrams or self.regex else ("word",))
         names += [name for name in chosen if name not in names and name != SIGNIFICANT]
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
-        return [*(FAMILIES.get(name)() for name in names), *own]
+        return [*(family_named(name) for name in names), *own]
 
     def run(self, data: Instances) -> Result:
         """Return the weights of the training examples with everything needed to judge them."""
@@ -188,11 +188,7 @@ class LexicalWeights:
         names = chosen_audits(self.reaudit)
         solution = balanced.solution
         same_ridge = replace(self, ridge=solution.ridge) if isinstance(solution, BalancedWeights) else self
-        again = (
-            reaudit(balanced.encoded, weights, [f.name for f in self.families()], self.regex)
-            if "cues" in names
-            else None
-        )
+        again = reaudit(balanced.encoded, weights, self.families(), self.regex) if "cues" in names else None
         others = audits_before_and_after(
             judged_on,
             weights,
@@ -309,7 +305,7 @@ class LexicalWeights:
         fewest = AUDIT_MIN_COUNT if follows else self.min_count or MIN_COUNT
         features, skipped = candidates(families, encoded, fewest) if families else ([], {})
         if follows:
-            named = tuple(family.name for family in families if family.name in FAMILIES.names())
+            named = tuple(family for family in families if not isinstance(family, Regexes))
             cues = _significant(self._audit(encoded, named or None), encoded)
             return [_only(part, cues, or_from=MIN_COUNT) for part in features], skipped
         if significant:
@@ -321,7 +317,7 @@ class LexicalWeights:
             features += [_only(part, cues) for part in extra]
         return features, skipped
 
-    def _audit(self, encoded: Encoded, families: tuple[str, ...] | None) -> Cues:
+    def _audit(self, encoded: Encoded, families: tuple[str | Family, ...] | None) -> Cues:
         """Return the cue audit of some families, on the same tokens and scope."""
         return Cues(
             features=families,

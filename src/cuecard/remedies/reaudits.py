@@ -18,7 +18,7 @@ from cuecard.audits.cues.overall import NOTABLE_GAIN
 from cuecard.audits.cues.statistics import CueTables, cue_tables
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, MissingExtraError
-from cuecard.features import FAMILIES, ON_REQUEST, CueCounts, count_cues, learned
+from cuecard.features import FAMILIES, ON_REQUEST, CueCounts, Family, count_cues, learned
 from cuecard.stats.arrays import Floats
 from cuecard.stats.units import label_orders
 from cuecard.text import Encoded
@@ -36,15 +36,15 @@ class Reaudit:
 def reaudit(
     encoded: Encoded,
     weights: Floats,
-    features: Sequence[str],
+    features: Sequence[Family],
     regex: tuple[tuple[str, str], ...],
 ) -> Reaudit:
     """Return what the cue audit finds without and with the examples' weights, on the same tokens and scope.
 
     Looked at are the families of a plain audit and those named.
     """
-    names = [name for name in FAMILIES.names() if name not in ON_REQUEST or name in features]
-    audit = Cues(features=tuple(names), regex=regex)
+    plain = [name for name in FAMILIES.names() if name not in ON_REQUEST]
+    audit = Cues(features=(*plain, *(one for one in features if one.name in ON_REQUEST)), regex=regex)
     families = [learned(family, encoded) for family in audit.families()]
     relational = [family.name for family in families if getattr(family, "relational", False)]
     row_weights = weights[encoded.instances.example_codes]

@@ -210,14 +210,18 @@ def _first_that_reads(text: str, hints: Sequence[Any]) -> Any:
 def chosen(
     registry: Registry[type[A]], only: Sequence[str] | None = None, skip: Sequence[str] = ()
 ) -> list[type[A]]:
-    """Return the analyses to run, in the registry's order, after checking that every name exists."""
+    """Return the analyses to run, in the registry's order, after checking that every name exists.
+
+    Those that are `on_request` run only where they are named.
+    """
     only, skip = names_in(only), names_in(skip)
     for name in (*only, *skip):
         registry.get(name)
     names = [name for name in registry.names() if (not only or name in only) and name not in skip]
     if not names:
         raise UsageError(f"--skip leaves no {registry.kind} to run; remove a name from --skip.")
-    return [registry.get(name) for name in names]
+    kinds = [registry.get(name) for name in names]
+    return [kind for kind in kinds if only or not getattr(kind, "on_request", False)]
 
 
 def names_in(names: Sequence[str] | str | None) -> Sequence[str]:

@@ -25,6 +25,8 @@ OPTIONS_OF_ROWS = frozenset(
         "--name",
     }
 )
+#: The section whose cues are found, and saved with its card.
+CONCEPTS = "concepts"
 #: Those of them that still apply to rows that were written with a header line of their own.
 OPTIONS_OF_WRITTEN_ROWS = OPTIONS_OF_ROWS - {"--header"}
 OPTIONS_OF_DATA = OPTIONS_OF_ROWS | {"--test", "--holdout", "--seed"}
@@ -73,7 +75,13 @@ def repeating(command: str, finding: Finding) -> str:
     if not finding.cue or words[:2] != ["cuecard", "audit"]:
         return command
     kept = _kept(words[2:], OPTIONS_OF_EXPLAIN, FLAGS_OF_EXPLAIN)
-    return shlex.join(["cuecard", "explain", finding.cue, *kept])
+    cue = finding.cue
+    if finding.section == CONCEPTS:  # they are read from the card's folder
+        if not (folder := _value(words, ("--out", "-o"))):
+            return command
+        family, _, name = cue.partition(":")
+        cue = f"{family}={folder}:{name}"
+    return shlex.join(["cuecard", "explain", cue, *kept])
 
 
 def on_same_data(command: str, verb: str, *more: object) -> str:

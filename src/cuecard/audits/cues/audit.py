@@ -31,6 +31,7 @@ from cuecard.features import (
     Family,
     Regexes,
     count_cues,
+    family_named,
     learned,
 )
 from cuecard.features.counts import FAILED
@@ -164,7 +165,9 @@ class Cues:
     def _check_named(self, counts: CueCounts) -> None:
         """Raise if a family that the user named has failed; one that does not fit the data is only left out."""
         for name in self.features or ():
-            if isinstance(name, str) and (reason := counts.skipped.get(name, "")).startswith(FAILED):
+            if isinstance(name, str) and (
+                reason := counts.skipped.get(name.partition("=")[0], "")
+            ).startswith(FAILED):
                 raise UsageError(
                     f"The feature family {name!r} cannot be used: {reason}. Leave it out of --features."
                 )
@@ -180,7 +183,7 @@ class Cues:
         """Return the chosen feature families."""
         names = self.features or [name for name in FAMILIES.names() if name not in ON_REQUEST]
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
-        return [*(FAMILIES.get(name)() if isinstance(name, str) else name for name in names), *own]
+        return [*(family_named(name) if isinstance(name, str) else name for name in names), *own]
 
     def encode(self, data: Instances) -> Encoded:
         """Return the integer tokens of the splits that are counted."""

@@ -101,7 +101,7 @@ def explain(
     if not has.any():
         raise UsageError(f"No instance has the {family.name} {feature!r}.")
     counts = _only(counts, feature)
-    row = _audited(encoded.instances, audit, encoded.language, family.name, feature)
+    row = _audited(encoded.instances, audit, encoded.language, family, feature)
     phrases = {family.name: family.phrase}
     return Explanation(
         family=family.name,
@@ -120,12 +120,14 @@ def explain(
     )
 
 
-def _audited(data: Instances, audit: Cues, language: str, family: str, feature: str) -> Summary | None:
+def _audited(data: Instances, audit: Cues, language: str, family: Family, feature: str) -> Summary | None:
     """Return the feature's row of the table of cues, so that its numbers are those of the audit."""
     if not audit.stop_words and language not in STOP_WORDS:
         audit = replace(audit, stop_words=True)
+    if family.name not in [one.name for one in audit.families()]:
+        audit = replace(audit, features=(family,))
     cues = audit.run(data).tables["cues"]
-    return next(cues.filter(family=family, feature=feature).iter_rows(named=True), None)
+    return next(cues.filter(family=family.name, feature=feature).iter_rows(named=True), None)
 
 
 def _column(presence_of: Presence, family: Family, feature: str) -> int:
