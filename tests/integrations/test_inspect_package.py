@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import cuecard as cc
+from cuecard.probes import read_predictions
+from cuecard.probes.predictions import as_split
+from cuecard.probes.variants import told_apart
+
 PACKAGE = Path(__file__).parents[2] / "integrations" / "inspect-cuecard"
 ROWS = [
     {
@@ -38,10 +43,10 @@ def asked(tmp_path, monkeypatch):
     file = tmp_path / "questions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
 
-    def run(name: str, **options):
+    def run(name: str, *, times: int = 1, **options):
         import inspect_cuecard
 
-        answers = [ModelOutput.from_content("mockllm/model", "ANSWER: B") for _ in ROWS]
+        answers = [ModelOutput.from_content("mockllm/model", "ANSWER: B") for _ in range(times * len(ROWS))]
         for answer in answers:
             answer.usage = ModelUsage()  # otherwise tokens are counted with a vocabulary from the network
         model = get_model("mockllm/model", custom_outputs=answers)
@@ -83,3 +88,28 @@ def test_permuted_choices_move_the_answer(asked):
     log = asked("permuted", seed=3)
     assert 0 < accuracy(log) < 1
     assert accuracy(asked("permuted", seed=3)) == accuracy(log)
+
+
+def test_every_order_is_asked_and_scored_and_probe_reads_the_log(asked, tmp_path):
+    log = asked("in_orders", times=3)
+    scores = {
+        score.name: {name: m.value for name, m in score.metrics.items()} for score in log.results.scores
+    }
+    # A model that always says B is right in one order of three, and picks every option once.
+    assert scores["accuracy"]["mean"] == pytest.approx(1 / 3)
+    assert scores["flips"]["mean"] == 1.0
+    assert scores["first_place"]["mean"] == 0.0
+    data = as_split(cc.load(str(tmp_path / "questions.jsonl")), "test")
+    ways = read_predictions(str(log.location), data, model="mock")
+    assert [one.model for one in ways] == ["mock"] * 3
+    assert all((one.shown[:, 1] == one.answers).all() for one in ways)
+    assert set(told_apart(ways).orders) == {"mock"}
+
+
+def test_logs_of_permuted_runs_are_orders_of_one_model(asked, tmp_path):
+    logs = [asked("permuted", seed=seed) for seed in (1, 2, 3)]
+    data = as_split(cc.load(str(tmp_path / "questions.jsonl")), "test")
+    ways = [read_predictions(str(log.location), data, model="mock")[0] for log in logs]
+    # The mock model always picks what stands at B.
+    assert all((one.shown[:, 1] == one.answers).all() for one in ways)
+    assert len(told_apart(ways).orders["mock"]) == 3

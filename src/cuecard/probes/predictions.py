@@ -113,7 +113,11 @@ def raw_predictions(
     The user's own name of a model is that of a source about one model.
     """
     parts = _of_source(source, data, columns)
-    return [replace(parts[0], model=model)] if model and len(parts) == 1 else parts
+    # Answers in several orders are those of one model.
+    one = len({(part.model, part.prompt, part.partial_input) for part in parts}) == 1
+    if not model or not one or (len(parts) > 1 and any(part.shown is None for part in parts)):
+        return parts
+    return [replace(part, model=model) for part in parts]
 
 
 def _of_source(source: PredictionSource, data: Instances, columns: Mapping[str, str]) -> list[RawPredictions]:
@@ -127,7 +131,7 @@ def _of_source(source: PredictionSource, data: Instances, columns: Mapping[str, 
     if not path.exists():
         raise InputError(f"{path} does not exist; give a file of predictions.")
     if path.suffix in (".json", ".eval"):
-        return [read_inspect_log(path, data)]
+        return read_inspect_log(path, data)
     if is_harness_log(path):
         return [read_harness_log(path, data)]
     return read_table_predictions(path, data, columns)

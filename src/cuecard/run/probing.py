@@ -32,7 +32,7 @@ from cuecard.probes import (
 from cuecard.probes.identical_pair_scores import check_source
 from cuecard.probes.judge.scored import Scored, holds_scores, read_scored, scored_instances
 from cuecard.probes.judge.verdicts import together
-from cuecard.probes.predictions import CUE_HALF, DistinctAnswers, distinct_answers, read_one_file
+from cuecard.probes.predictions import CUE_HALF, DistinctAnswers, as_split, distinct_answers, read_one_file
 from cuecard.probes.runs import Runs, joined, read_runs, runs_of
 from cuecard.probes.variants import told_apart
 from cuecard.run.choosing import (
@@ -74,6 +74,8 @@ ManyRuns = Any
 _FROM_PREDICTIONS: frozenset[Need] = frozenset(
     {"predictions", "cues", "prompts", "input_parts", "permutations", "runs"}
 )
+#: What probes take that need no training set, so that a benchmark of one file is not halved for them.
+_WITHOUT_TRAIN: frozenset[Need] = frozenset({"input_parts", "permutations", "runs"})
 #: Inputs that come from judges.
 _JUDGED: tuple[Need, Need] = ("judge", "scores")
 #: Two models are compared by a section of their own; of more, the predictions are runs as well.
@@ -186,7 +188,10 @@ def probe(
                 "labels": labels,
                 "surplus_ids": surplus_ids,
             }
-            if data.test is None and sources and not models:
+            if data.test is None and sources and not models and not selection.need_train:
+                data = tested = as_split(data, "test")
+                data, read = read_many_predictions(sources, data, **reader)
+            elif data.test is None and sources and not models:
                 seed = options.get("seed", 0)
                 data, read, halved = read_one_file(sources, data, **reader, seed=seed)
                 tested = data
@@ -255,6 +260,11 @@ class ProbeSelection:
     def need(self, *inputs: Need) -> bool:
         """Return whether one of the probes takes one of these inputs."""
         return any(inputs_of(one) & set(inputs) for one in self.probes)
+
+    @property
+    def need_train(self) -> bool:
+        """Return whether one of the probes reads more than what models answered to all examples."""
+        return not all(inputs_of(one) and inputs_of(one) <= _WITHOUT_TRAIN for one in self.probes)
 
 
 def selected_probes(

@@ -12,8 +12,9 @@ import pytest
 import cuecard as cc
 from cuecard.data import Instances
 from cuecard.errors import InputError
-from cuecard.probes import UNANSWERED, read_predictions
+from cuecard.probes import UNANSWERED, check_test, read_predictions
 from cuecard.probes.formats.answer_parsing import in_order_of_choices
+from cuecard.probes.variants import told_apart
 from tool_logs import harness_line, harness_log, inspect_log, inspect_sample
 
 LABELS = ["contradiction", "entailment", "neutral"]
@@ -339,3 +340,29 @@ def test_information_beyond_choices_only_uses_the_log_probabilities_of_two_logs(
     assert beyond["beyond"] == "model-choices"
     assert beyond["value"] == pytest.approx(expected, abs=1e-9)
     assert beyond["low"] < expected < beyond["high"]
+
+
+def permuted_log(tmp_path, name: str, order: tuple[int, ...]):
+    """Return a log of a model that always picks the first place, for documents with their choices in an order."""
+    lines = []
+    for i in range(6):
+        choices = [f"{colour} {9 + i}" for colour in ("red", "green", "blue")]
+        doc = {"question": f"what {i}?", "choices": [choices[k] for k in order]}
+        target = str(order.index(i % 3))
+        responses = [["-0.1", "True"], ["-2.0", "False"], ["-3.0", "False"]]
+        lines.append(harness_line(i, doc, target, responses, acc=float(target == "0")))
+    folder = tmp_path / name
+    folder.mkdir()
+    return harness_log(folder, lines)
+
+
+def test_logs_whose_documents_have_their_choices_in_other_orders_are_orders_of_a_model(asked, tmp_path):
+    orders = ((0, 1, 2), (2, 0, 1), (1, 2, 0))
+    logs = [permuted_log(tmp_path, f"run{k}", order) for k, order in enumerate(orders)]
+    read = [read_predictions(log, asked, model="m")[0] for log in logs]
+    gold = check_test(asked).gold
+    assert [one.answers.tolist() for one in read] == [[order[0]] * 6 for order in orders]
+    assert [one.shown[0].tolist() for one in read] == [list(order) for order in orders]
+    assert all((one.probabilities.argmax(axis=1) == one.answers).all() for one in read)
+    assert [int((one.answers == gold).sum()) for one in read] == [2, 2, 2]
+    assert len(told_apart(read).orders["m"]) == 3

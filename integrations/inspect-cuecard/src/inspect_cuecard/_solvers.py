@@ -27,6 +27,7 @@ def permute_choices(seed: int = 0) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.choices.shuffle(random.Random(f"{seed}/{state.sample_id}"))
+        state.metadata["cuecard_order"] = [choice.original_position for choice in state.choices]
         return state
 
     return solve

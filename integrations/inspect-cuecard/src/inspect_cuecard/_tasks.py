@@ -10,6 +10,7 @@ from inspect_ai.scorer import choice
 from inspect_ai.solver import Solver, multiple_choice
 
 import cuecard as cc
+from inspect_cuecard._orders import ask_in_orders, over_orders
 from inspect_cuecard._solvers import choices_only as without_question
 from inspect_cuecard._solvers import permute_choices
 
@@ -54,3 +55,9 @@ def choices_only(file: str) -> Task:
 def permuted(file: str, seed: int = 0) -> Task:
     """Ask with the choices of every question in a random order."""
     return _task(file, permute_choices(seed))
+
+
+@task
+def in_orders(file: str, permute: str = "cyclic", seed: int = 0) -> Task:
+    """Ask every question in several orders of its options: accuracy over all of them, and how often answers flip."""
+    return Task(dataset=samples(file), solver=ask_in_orders(str(permute), seed=seed), scorer=over_orders())

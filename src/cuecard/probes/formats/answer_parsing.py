@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cuecard.data import Instances
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Ints
 
 #: Probability that tokens must hold together to tell the answer; with less, the model was about to say something else.
 LEAST_MASS = 0.5
@@ -301,6 +301,25 @@ def in_order_of_choices(
         for choice, share in zip(choices, shares, strict=True):
             row[list(names).index(choice)] = share
     return values
+
+
+def places_shown(rows: Sequence[tuple[str, Sequence[str]]], data: Instances) -> Ints | None:
+    """Return row by row which of the data's choices stood in each place; None where choices are not those of the data.
+
+    `rows` are the id of an example and the choices as they were shown; -1 stands where there was none.
+    """
+    if not data.grouped:
+        return None
+    known = _choices(data)
+    places = np.full(
+        (len(rows), max((len(names) for names in known.values()), default=0)), -1, dtype=np.int64
+    )
+    for row, (example, choices) in zip(places, rows, strict=True):
+        names = known.get(example, ())
+        if not choices or sorted(choices) != sorted(names) or len(set(names)) != len(names):
+            return None
+        row[: len(choices)] = [names.index(choice) for choice in choices]
+    return places
 
 
 def _choices(data: Instances) -> Mapping[str, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated, Any
@@ -27,9 +28,14 @@ from cuecard.data import Instances
 from cuecard.data.reading.formats import content, format_of, guarded
 from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError
-from cuecard.probes.formats.answer_parsing import Place, in_order_of_choices, letter_probabilities
+from cuecard.probes.formats.answer_parsing import (
+    Place,
+    in_order_of_choices,
+    letter_probabilities,
+    places_shown,
+)
 from cuecard.probes.formats.matching import RawPredictions
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.wording import plural
 
 _MARKS = ("doc_id", "filtered_resps")
@@ -61,6 +67,12 @@ class _HarnessSample(BaseModel):
         values = [float(response[0]) for response in scored if isinstance(response, tuple)]
         return values if len(values) > 1 and len(values) == len(scored) else None
 
+    def choices(self) -> list[str]:
+        """Return the choices of the document, where it lists them as texts."""
+        listed = (self.doc or {}).get("choices")
+        texts = listed.get("text") if isinstance(listed, dict) else listed
+        return [str(text) for text in texts] if isinstance(texts, list) else []
+
     def answer(self) -> str | None:
         """Return the answer: the likeliest of several, or the text that was generated."""
         responses = self.filtered_resps
@@ -90,17 +102,56 @@ def read_harness_log(path: Path, data: Instances) -> RawPredictions:
         samples = [sample for sample in samples if sample.filter == filters[0]]
         notes.append(f"The log has the filters {', '.join(filters)}; the answers of {filters[0]!r} are used.")
     ids = _ids(samples, data.report.recognised.get("id"))
+    answers, gold = pl.Series([sample.answer() for sample in samples], dtype=pl.String), _targets(samples)
+    probabilities = _harness_probabilities(samples, data)
+    names = _row_names(samples, data) if ids is None else ids.to_list()
+    shown = places_shown(
+        [(name, sample.choices()) for name, sample in zip(names, samples, strict=True)], data
+    )
+    if shown is not None and (shown[:, 1:] < shown[:, :-1]).any():
+        # Numbers of choices are those of the document, whose choices stand in another order than the data's.
+        answers, gold = _renumbered(answers, shown), None if gold is None else _renumbered(gold, shown)
+        if probabilities is not None:
+            probabilities = _reordered(probabilities, shown)
     return RawPredictions(
         model=_model(path),
         source=str(path),
-        answers=pl.Series([sample.answer() for sample in samples], dtype=pl.String),
+        answers=answers,
         ids=ids,
         rows=None if ids is not None else np.array([sample.doc_id for sample in samples], dtype=np.int64),
-        gold=_targets(samples),
-        probabilities=_harness_probabilities(samples, data),
+        gold=gold,
+        probabilities=probabilities,
         may_be_unanswered=True,
         notes=tuple(notes),
+        shown=shown,
     )
+
+
+def _row_names(samples: Sequence[_HarnessSample], data: Instances) -> list[str]:
+    """Return the ids of the examples whose row every document is, where the data has as many as the log."""
+    names = (data.test or data).table["example_id"].unique(maintain_order=True).cast(pl.String)
+    if len(names) == len(samples) and max(sample.doc_id for sample in samples) < len(names):
+        return [names[sample.doc_id] for sample in samples]
+    return [str(sample.doc_id + 1) for sample in samples]
+
+
+def _renumbered(answers: pl.Series, shown: Ints) -> pl.Series:
+    """Return numbers of places as numbers of the data's choices; anything else as it is."""
+    numbers = answers.cast(pl.Int64, strict=False).to_list()
+    texts = [
+        text if number is None or not 0 <= number < len(places) else str(places[number])
+        for text, number, places in zip(answers.to_list(), numbers, shown, strict=True)
+    ]
+    return pl.Series(texts, dtype=pl.String)
+
+
+def _reordered(probabilities: Floats, shown: Ints) -> Floats:
+    """Return probabilities by place as those of the data's choices."""
+    values = np.zeros_like(probabilities)
+    for row, places, shares in zip(values, shown, probabilities, strict=True):
+        there = places[: len(shares)] >= 0
+        row[places[: len(shares)][there]] = shares[there]
+    return values
 
 
 def _samples(path: Path) -> list[_HarnessSample]:
@@ -156,6 +207,8 @@ def _model(path: Path) -> str:
 
 
 _WRITE_AGAIN = "write the log again"
+#: What the solvers and the scorer of inspect-cuecard write: the order of a sample, or the orders of its scores.
+ORDER, ORDERS, PICKS = "cuecard_order", "cuecard_orders", "cuecard_picks"
 
 
 class _Read(BaseModel):
@@ -166,6 +219,7 @@ class _Read(BaseModel):
 
 class _Score(_Read):
     answer: str | bool | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class _Listed(_Read):
@@ -195,6 +249,7 @@ class _InspectSample(_Read):
     choices: list[str] | None = None
     target: str | list[str] | None = None
     scores: dict[str, _Score | None] | None = None
+    metadata: dict[str, Any] | None = None
     output: _Output | None = None
 
     def answer(self) -> str | None:
@@ -203,6 +258,25 @@ class _InspectSample(_Read):
             str(score.answer) for score in (self.scores or {}).values() if score and score.answer is not None
         ]
         return next((answer.strip() for answer in answers if answer.strip()), None)
+
+    def asked_in(self) -> list[tuple[list[int], int]]:
+        """Return the orders in which the package inspect-cuecard asked, each with the choice that was picked."""
+        for score in (self.scores or {}).values():
+            told = (score.metadata if score else None) or {}
+            orders, picks = told.get(ORDERS), told.get(PICKS)
+            if isinstance(orders, list) and isinstance(picks, list) and len(orders) == len(picks):
+                return [
+                    ([int(k) for k in order], int(pick)) for order, pick in zip(orders, picks, strict=True)
+                ]
+        return []
+
+    def shown(self) -> list[str]:
+        """Return the choices in the order in which the model saw them."""
+        order = (self.metadata or {}).get(ORDER)
+        choices = self.choices or []
+        if isinstance(order, list) and sorted(order) == list(range(len(choices))):
+            return [choices[k] for k in order]
+        return choices
 
     def right(self) -> str | None:
         """Return the right answer, if it is one."""
@@ -258,8 +332,11 @@ class _Log(_Read):
     samples: Annotated[list[_InspectSample], Field(min_length=1)]
 
 
-def read_inspect_log(path: Path, data: Instances) -> RawPredictions:
-    """Return the answers of an eval log, those of the first epoch, with probabilities where it has them."""
+def read_inspect_log(path: Path, data: Instances) -> list[RawPredictions]:
+    """Return the answers of an eval log, those of the first epoch, with probabilities where it has them.
+
+    There is one entry, or one per order where the samples were asked in several.
+    """
     log: _Log = checked(_Log, inspect_document(path), str(path), _WRITE_AGAIN)
     samples = log.samples
     notes = []
@@ -272,7 +349,7 @@ def read_inspect_log(path: Path, data: Instances) -> RawPredictions:
     probabilities, unread = _inspect_probabilities(samples, data)
     notes += unread
     targets = [sample.label(sample.right()) for sample in samples]
-    return RawPredictions(
+    raw = RawPredictions(
         model=(log.eval.model if log.eval else None) or path.stem,
         source=str(path),
         answers=pl.Series([sample.label(sample.answer()) for sample in samples], dtype=pl.String),
@@ -281,7 +358,47 @@ def read_inspect_log(path: Path, data: Instances) -> RawPredictions:
         probabilities=probabilities,
         may_be_unanswered=True,
         notes=tuple(notes),
+        shown=places_shown([(sample.id, sample.shown()) for sample in samples], data),
     )
+    return _by_order(raw, samples, data) or [raw]
+
+
+def _by_order(
+    raw: RawPredictions, samples: Sequence[_InspectSample], data: Instances
+) -> list[RawPredictions]:
+    """Return the answers in each order in which all samples were asked; a sample with fewer is not asked in more."""
+    orders = [sample.asked_in() for sample in samples]
+    if not all(orders):
+        return []
+    parts = []
+    for number in range(max(map(len, orders))):
+        here = [own[number] if number < len(own) else None for own in orders]
+        shown = places_shown(
+            [
+                (sample.id, [(sample.choices or [])[k] for k in (one or own[0])[0]])
+                for sample, own, one in zip(samples, orders, here, strict=True)
+            ],
+            data,
+        )
+        if shown is None:
+            return []
+        unasked = np.array([one is None for one in here])
+        shown[unasked] = -1
+        answers = [
+            (sample.choices or [])[one[1]] if one is not None and one[1] >= 0 else None
+            for sample, one in zip(samples, here, strict=True)
+        ]
+        parts.append(
+            replace(
+                raw,
+                answers=pl.Series(answers, dtype=pl.String),
+                probabilities=None,
+                order=number,
+                shown=shown,
+                unasked=unasked,
+            )
+        )
+    return parts
 
 
 def _inspect_probabilities(
