@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks.calibration import clean_shapes, power_of_cards
+from benchmarks.calibration import clean_shapes, open_sets, power_of_cards
 from benchmarks.calibration.before_after import before_after
 from benchmarks.calibration.clean_sets import clean_sets
 from benchmarks.calibration.page import page
@@ -25,7 +25,11 @@ ROOT = Path(__file__).parents[2]
 FIGURES = Path(__file__).parent / "figures"
 PAGE = ROOT / "docs" / "calibration.md"
 #: Long sections, whose cells are stored one by one: an interrupted run continues.
-CELLS = {"clean shapes": clean_shapes.cells, "power of cards": power_of_cards.cells}
+CELLS = {
+    "clean shapes": clean_shapes.cells,
+    "power of cards": power_of_cards.cells,
+    "open answers": open_sets.cells,
+}
 NAMES = ("before and after", "whole cards", *CELLS, "planted leaks", "blocks", *SECTIONS)
 SHORT = 0.1
 #: Of the published figures. Settings were chosen with seeds below 10,000, and none with these.

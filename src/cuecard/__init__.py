@@ -16,10 +16,12 @@ from cuecard._version import __version__
 
 if TYPE_CHECKING:
     from cuecard.audits import (
+        AnswerPlace,
         Clusters,
         Columns,
         Concepts,
         Cues,
+        OpenAnswers,
         Overview,
         PairGraphAudit,
         PartialInput,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         JudgeFairness,
         JudgeTest,
         NetScores,
+        OpenShortcuts,
         OptionOrderTest,
         PairedComparison,
         PartsOfInput,
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccuracyTest",
     "AgreementOfModels",
+    "AnswerPlace",
     "BenchmarkRuns",
     "Card",
     "Clusters",
@@ -93,6 +97,8 @@ __all__ = [
     "LexicalWeights",
     "NetScores",
     "NeutralWeights",
+    "OpenAnswers",
+    "OpenShortcuts",
     "OptionOrderTest",
     "Overview",
     "PairGraphAudit",

@@ -290,10 +290,11 @@ class Result:
 #: `input_parts` and `permutations` (those with parts of the input, and with options in other orders),
 #: `identical_pairs` (scores of sentences paired with themselves), `judge` (verdicts about pairs of responses),
 #: `corpus` (files to search for the texts), `orders` (log-probabilities of the published order and of shuffles),
-#: `runs` (which of many models are right on which items), `scores` (what judges scored, response by response).
+#: `runs` (which of many models are right on which items), `scores` (what judges scored, response by response),
+#: `answers` (those of models in words).
 Need = Literal[
     "test", "predictions", "cues", "prompts", "input_parts", "permutations", "identical_pairs", "judge", "corpus",
-    "orders", "runs", "scores",
+    "orders", "runs", "scores", "answers",
 ]  # fmt: skip
 
 

@@ -11,8 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from benchmarks.calibration.open_sets import about, problems
 
 from cuecard.data.demo import demo_battles, demo_choice, demo_judge, demo_nli, demo_predictions, write_demo
 from process_state import registries
@@ -55,7 +57,20 @@ def files(tmp_path_factory) -> Path:
     ]
     pl.DataFrame(orders).write_csv(folder / "logprobs.csv")
     _write_logs(pl.read_parquet(written["test"]), folder)
+    _write_open_answers(folder)
     return folder
+
+
+def _write_open_answers(folder: Path) -> None:
+    """Write questions with answers in words, and those of a model that is right where the first sentence is."""
+    rng = np.random.default_rng(0)
+    passages = pl.DataFrame(about(rng, 200, lambda rng, one: one.candidates[int(rng.integers(0, 5))]))
+    passages.write_ndjson(folder / "passages.jsonl")
+    pl.DataFrame(problems(rng, 100)).write_ndjson(folder / "problems.jsonl")
+    said = passages.select(
+        response=pl.when(pl.int_range(pl.len()) % 3 > 0).then("answer").otherwise(pl.lit("?"))
+    )
+    said.write_ndjson(folder / "answers.jsonl")
 
 
 def _write_logs(test: pl.DataFrame, folder: Path) -> None:

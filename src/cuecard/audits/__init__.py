@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cuecard.audits.concepts import Concepts
     from cuecard.audits.cues import Cues
     from cuecard.audits.cues.explain import Explanation, explain
+    from cuecard.audits.open_answers import AnswerPlace, OpenAnswers
     from cuecard.audits.overview import Overview
     from cuecard.audits.pair_graph import PairGraphAudit
     from cuecard.audits.partial_input import PartialInput
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUDITS",
+    "AnswerPlace",
     "Clusters",
     "Columns",
     "Concepts",
     "Cues",
     "Explanation",
+    "OpenAnswers",
     "Overview",
     "PairGraphAudit",
     "PartialInput",
@@ -48,6 +51,8 @@ AUDITS.declare("style", "cuecard.audits.style:Style")
 AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
 AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
 AUDITS.declare("concepts", "cuecard.audits.concepts:Concepts")  # by name only
+AUDITS.declare("open_answers", "cuecard.audits.open_answers:OpenAnswers")
+AUDITS.declare("answer_place", "cuecard.audits.open_answers:AnswerPlace")
 ANALYSES.declare("scores", "cuecard.audits.scores:Scores")
 ANALYSES.declare("overlap", "cuecard.audits.overlap.audit:Overlap")
 ANALYSES.declare("published_order", "cuecard.audits.overlap.published_order:PublishedOrder")

@@ -249,8 +249,11 @@ def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: In
                         "",
                         ", ".join(row["splits"]),
                         " / ".join(row["labels"]),
-                        row["hypothesis"],
-                        row["premise"],
+                        *(
+                            (row["premise"], "")
+                            if data.task == "open"
+                            else (row["hypothesis"], row["premise"])
+                        ),
                     )
                     for row in conflicts.iter_rows(named=True)
                 ),

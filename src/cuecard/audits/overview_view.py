@@ -56,6 +56,8 @@ def _sizes(outcome: Outcome) -> list[str]:
     sentence = f"The dataset has {sizes} {_NOUN[outcome.task]}"
     if outcome.task in _GROUPED:
         return [f"{sentence}{_options(outcome.task, splits)}."]
+    if outcome.task == "open":
+        return [f"{sentence}."]
     sentence += f" with {plural(len(split['labels']), 'label')}"
     total = sum(split["labels"].values())
     if not total:

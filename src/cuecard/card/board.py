@@ -66,13 +66,22 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn(
         "partial_input",
         "Partial input",
-        ("partial_input.*_only.excess",),
+        (
+            "partial_input.*_only.excess",
+            "open_answers.nearest_question.excess",
+            "open_answers.question_words.excess",
+        ),
         hint="accuracy of a model that sees only part of the input, above chance, in points",
     ),
     BoardColumn(
         "blind_rule",
         "Blind rule",
-        ("partial_input.*.excess",),
+        (
+            "partial_input.*.excess",
+            "open_answers.prior.excess",
+            "open_answers.question_type.excess",
+            "answer_place.*.excess",
+        ),
         without=("partial_input.*_only.excess",),
         hint="accuracy of the best rule that reads no words, such as the longest choice, above chance, in points",
     ),

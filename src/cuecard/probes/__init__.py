@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cuecard.probes.cues.cue_set import CueSet, choose_cues
     from cuecard.probes.cues.distribution import DistributionTest
     from cuecard.probes.cues.members import CueStressSet, cue_stress_set
+    from cuecard.probes.cues.open_shortcuts import OpenShortcuts
     from cuecard.probes.cues.permutation import PermutationTest
     from cuecard.probes.cues.reliance import Reliance
     from cuecard.probes.debiased_evaluation import DebiasedEvaluation
@@ -70,6 +71,7 @@ PROBES.declare("hard_subset", "cuecard.probes.hard_subset:HardSubset")
 PROBES.declare("debiased_evaluation", "cuecard.probes.debiased_evaluation:DebiasedEvaluation")
 PROBES.declare("identical_pairs", "cuecard.probes.identical_pairs:IdenticalPairTest")
 PROBES.declare("net_scores", "cuecard.probes.net_scores:NetScores")
+PROBES.declare("open_shortcuts", "cuecard.probes.cues.open_shortcuts:OpenShortcuts")
 PROBES.declare("judge", "cuecard.probes.judge:JudgeTest")
 PROBES.declare("judge_tests", "cuecard.probes.judge:JudgeFairness")
 
@@ -89,6 +91,7 @@ __all__ = [
     "JudgeFairness",
     "JudgeTest",
     "NetScores",
+    "OpenShortcuts",
     "OptionOrder",
     "OptionOrderTest",
     "PairedComparison",

@@ -159,14 +159,18 @@ def _aligned(
 
 def distinctly_named(predictions: Sequence[Predictions]) -> list[Predictions]:
     """Return the predictions with a number after names that several share, so that tables tell them apart."""
-    total = Counter(p.model for p in predictions)
-    seen: Counter[str] = Counter()
-    named = []
-    for part in predictions:
-        seen[part.model] += 1
-        name = f"{part.model} ({seen[part.model]})" if total[part.model] > 1 else part.model
-        named.append(replace(part, model=name))
-    return named
+    names = distinct_names([part.model for part in predictions])
+    return [replace(part, model=name) for part, name in zip(predictions, names, strict=True)]
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return names with a number after those that occur several times."""
+    total, seen = Counter(names), Counter[str]()
+    told_apart = []
+    for name in names:
+        seen[name] += 1
+        told_apart.append(f"{name} ({seen[name]})" if total[name] > 1 else name)
+    return told_apart
 
 
 def read_many_predictions(

@@ -34,6 +34,7 @@ _PARTS = {
     "choice": ("Question", "Choice"),
     "preference": ("Prompt", "Response"),
     "text": ("Context", "Text"),
+    "open": ("Question", "Answer"),
 }
 CUES_PER_LABEL = 5
 

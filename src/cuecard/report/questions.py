@@ -28,6 +28,7 @@ _UNKNOWN = "Not tested here."
 
 
 PREDICTED = "Can the label be predicted from part of the input?"
+GIVEN = "Can answers be given without answering?"
 WHICH, WHERE = "Which cues?", "In which part of the data?"
 USED, DONE = "Does a model use them?", "What can be done?"
 #: Sections that look at parts of the data.
@@ -99,7 +100,8 @@ def _telling(card: Card) -> list[Finding]:
 
 
 def _guessed(card: Card, findings: list[Finding]) -> Answer:
-    question = PREDICTED
+    of_labels = card.dataset.task != "open"
+    question = PREDICTED if of_labels else GIVEN
     largest, accurate = largest_shortcut(card), shortcuts(card)
     if largest is not None and largest in accurate:
         stating = next((f.severity for f in findings if states(f, largest)), None)
@@ -117,12 +119,15 @@ def _guessed(card: Card, findings: list[Finding]) -> Answer:
         if m.unit == "share" and m.chance is not None and m.worse == "higher"
     ]
     if not tried:
-        return Answer(question, _UNKNOWN, command=_with_section(card, "partial_input"), known=False)
+        missing = "partial_input" if of_labels else "open_answers"
+        return Answer(question, _UNKNOWN, command=_with_section(card, missing), known=False)
     closest = max(tried, key=lambda m: (m.value or 0.0) - (m.chance or 0.0))
     answer = _of_measure(question, closest, "info")
     return Answer(
         question,
-        "No model of part of the input beats chance beyond noise. A stronger one might.",
+        "No model of part of the input beats chance beyond noise. A stronger one might."
+        if of_labels
+        else "No blind rule beats the commonest answer beyond noise. A stronger one might.",
         section=answer.section,
         value=answer.value,
         interval=answer.interval,
@@ -226,6 +231,9 @@ def _what_helps(card: Card, findings: list[Finding]) -> Answer:
             section=size.section,
             value=wording.in_unit(size.value, size.unit),
         )
+    if card.dataset.task == "open":
+        beside = "Report exact match beside that of the blind rules, and on the questions that none of them answers"
+        return Answer(question, f"{beside}." if findings else "There is nothing to correct.")
     if not findings:
         return Answer(question, "There is nothing to balance.", known=False)
     if not any(f.cue or f.chance is not None for f in findings):

@@ -269,7 +269,9 @@ def _of_data(card: Card) -> Verdict:
     for level, of_cues, of_flaws in _HEADLINES:
         if roles := graded[level]:
             words = of_cues if "cue" in roles else of_flaws
-            named = "" if words is of_flaws else _largest(card)
+            if card.dataset.task == "open":
+                words = words.replace("the label", "the answer")
+            named = "" if "flaws" in words else _largest(card)
             return Verdict(words.format(name=name).removesuffix(".") + named + ".", detail)
     tests = [m.n for m in _key_measures(card) if m.unit == "count"]
     if not tests:

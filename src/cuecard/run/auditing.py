@@ -28,6 +28,7 @@ from cuecard.run.choosing import (
     chosen,
     configured,
     names_in,
+    of_its_kind,
 )
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import (
@@ -99,6 +100,8 @@ def audit(
         where,
     ):
         check_labels(dataset, open_answers=True)
+        if audits is None and not only:
+            selected = of_its_kind(selected, dataset)
         if audits is None and not only and score_column(dataset) is not None:
             selected = [*selected, Scores()]
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, distribution, requires
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from cuecard.analysis import A, Analysis, Need
-from cuecard.data import Instances
+from cuecard.data import LABELLED_TASKS, Instances
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.limits import check_numbers
 from cuecard.registry import Registry, unknown_name
@@ -32,6 +32,7 @@ _WHAT_TO_GIVE: dict[Need, str] = {
     "judge": "the verdicts of a judge: --judge FILE",
     "scores": "scores of single responses by a judge: `cuecard ask --judge` writes them, and --judge FILE reads them",
     "runs": "logs of at least two models: --runs FILE, or --predictions of at least three",
+    "answers": "the answers of a model in words: --predictions FILE",
 }
 
 
@@ -67,6 +68,11 @@ def check_extras(analyses: Iterable[Analysis]) -> None:
         for extra in sorted(getattr(analysis, "extras", ())):
             if package := missing_package(extra):
                 raise MissingExtraError(package, extra, f"The section {analysis.name!r}")
+
+
+def of_its_kind(analyses: Iterable[A], data: Instances) -> list[A]:
+    """Return the analyses of labels, or those of answers in words, as the data have them: the batteries differ."""
+    return [one for one in analyses if any((task in LABELLED_TASKS) == data.labelled for task in one.tasks)]
 
 
 def reason_to_skip(analysis: Analysis, data: Instances, inputs: Collection[Need]) -> str | None:

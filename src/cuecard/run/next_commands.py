@@ -154,6 +154,9 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         steps = [(cue, "look at one cue in depth")] if cue else []
         predicted = [*data, "--predictions", "FILE"]
         return [*steps, (shlex.join(["cuecard", "probe", *predicted]), "test whether a model uses the cues")]
+    if verb == "probe" and card.dataset.task == "open":
+        audit = shlex.join(["cuecard", "audit", *data, "--out", "report"])
+        return [(audit, "find what gives the answers away")]
     if verb == "probe":
         command = card.provenance.command
         if not (weighted := on_same_rows(command, "debias", "--out", "weighted.parquet")):

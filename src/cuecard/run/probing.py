@@ -29,6 +29,7 @@ from cuecard.probes import (
     read_verdicts,
     trained_predictions,
 )
+from cuecard.probes.formats.open_texts import TextAnswers, read_text_answers
 from cuecard.probes.identical_pair_scores import check_source
 from cuecard.probes.judge.scored import Scored, holds_scores, read_scored, scored_instances
 from cuecard.probes.judge.verdicts import together
@@ -44,6 +45,7 @@ from cuecard.run.choosing import (
     configured,
     inputs_of,
     names_in,
+    of_its_kind,
     that_can_run,
 )
 from cuecard.run.finishing import check_labels
@@ -174,6 +176,11 @@ def probe(
         if data is None:
             data = together(judges) if judges else scored_instances(scores)
     check_labels(data, open_answers=True)
+    if not data.labelled and "runs" not in inputs:
+        in_words: dict[str, Any] = {"columns": prediction_columns, "surplus_ids": surplus_ids}
+        return _of_open_answers(data, selection, predictions, models, in_words, progress, command)
+    if not selection.named:
+        selection = replace(selection, probes=of_its_kind(selection.probes, data))
     tested = data
     answers, examples, notes = [], [], []
     about_verdicts = [note for kind in _JUDGED for one in inputs.get(kind, ()) for note in one.notes]
@@ -246,6 +253,35 @@ def probe(
     ]
     card = card_of(data, answers, examples=examples, command=command, notes=[*about_verdicts, *notes])
     require_any(card, names_in(only))
+    return card
+
+
+def _of_open_answers(
+    data: Instances,
+    selection: ProbeSelection,
+    predictions: ManyPredictions,
+    models: Sequence[str],
+    reader: Mapping[str, Any],
+    progress: Progress | None,
+    command: str,
+) -> Card:
+    """Return the card of models that answer in words."""
+    if models:
+        raise UsageError(
+            "--model trains models that predict labels, and these questions have answers in words: give what a model "
+            "answered with --predictions FILE."
+        )
+    probes = selection.probes if selection.named else of_its_kind(selection.probes, data)
+    if not probes:
+        raise UsageError("There is nothing to probe: add --predictions FILE with the answers of a model.")
+    with progress("Reading predictions") if progress else nullcontext():
+        answers = read_text_answers(_sources(predictions), data, **reader)
+    shown = in_steps(progress, len(probes))
+    inputs: dict[Need, Any] = {"answers": answers}
+    runs = [run_section(one, data, inputs, progress=shown, named=selection.named) for one in probes]
+    notes = [*_read_as(answers), *(note for one in answers for note in one.notes)]
+    card = card_of(data, runs, command=command, notes=notes)
+    require_any(card, [one.name for one in probes] if selection.named else ())
     return card
 
 
@@ -342,6 +378,7 @@ def _inputs(
     """Return which inputs there will be."""
     there = _FROM_PREDICTIONS if models or _sources(predictions) else frozenset[Need]()
     there = there | {"runs"} if _given_sources(runs) else there
+    there = there | {"answers"} if _sources(predictions) else there
     there = there | {"identical_pairs"} if identical_pairs else there
     return there | set(_JUDGED) if _given_sources(judge) else there
 
@@ -379,7 +416,7 @@ def _sources(predictions: ManyPredictions) -> list[tuple[str | None, Any]]:
     return [source if isinstance(source, tuple) else (None, source) for source in several]
 
 
-def _read_as(models: Sequence[Predictions]) -> list[str]:
+def _read_as(models: Sequence[Predictions] | Sequence[TextAnswers]) -> list[str]:
     """Return how predictions were read, one sentence for all models that were read alike."""
     alike: dict[str, list[str]] = {}
     for model in models:

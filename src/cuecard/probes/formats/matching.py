@@ -203,7 +203,7 @@ def align(
     raw: RawPredictions, data: Instances, examples: Examples, labels: Mapping[str, str | None]
 ) -> tuple[Ints, Floats | None, tuple[str, ...], Ints]:
     """Return answers to the test examples, their probabilities, notes and rows, or say what does not fit."""
-    order = _order(raw, data, examples)
+    order = rows_in_order(raw, data, examples)
     notes = [*raw.notes, *_left_over(raw, examples)]
     probabilities = None
     if raw.probabilities is not None:
@@ -233,7 +233,7 @@ def align(
     return answers, None if raw.probability_kind == "score" else probabilities, tuple(notes), order
 
 
-def _order(raw: RawPredictions, data: Instances, examples: Examples) -> Ints:
+def rows_in_order(raw: RawPredictions, data: Instances, examples: Examples) -> Ints:
     """Return for every test example the row of the source that is about it."""
     if raw.ids is not None:
         return _by_id(raw, raw.ids.cast(pl.String), data, examples)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.answer_texts import final_answers, final_mark
 from cuecard.data.layout.labels import label_texts
 from cuecard.data.reading.files import read_file
 from cuecard.errors import InputError, UsageError
@@ -27,6 +28,16 @@ RECOGNISED = {
     "model": ("model", "model_name", "system"),
     "prompt": ("prompt_name",),
 }
+#: Further names of columns that hold predicted answers in words.
+IN_WORDS = (
+    "predicted_answer",
+    "model_answer",
+    "response",
+    "output",
+    "generated_text",
+    "completion",
+    "actual_output",
+)
 #: Column that tells what an answer to a prompt was read from: "probability" or "text".
 READ_FROM = "read_from"
 #: In it, a row for an example that was not asked: it has fewer orders than others, or no question that stands alone.
@@ -123,6 +134,8 @@ def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping
     own_id = data.report.recognised.get("id", "").lower()
     for role, names in RECOGNISED.items():
         candidates = (own_id, *names) if role == "id" else names
+        if role == "prediction" and not data.labelled:
+            candidates = (*names, *IN_WORDS)
         match = next((lower[name] for name in candidates if name in lower), None)
         if role not in roles and match is not None and match not in roles.values():
             roles[role] = match
@@ -159,10 +172,16 @@ def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str |
     examples = check_test(data)
     if frame.height != len(examples):
         return False
-    names = [examples.answer_names[code] for code in examples.gold]
+    if data.labelled:
+        names = [examples.answer_names[code] for code in examples.gold]
+    else:
+        names = examples.of_first_rows("hypothesis").str.strip_chars().to_list()
     here = dict(zip(examples.ids.cast(pl.String).to_list(), names, strict=True))
     ids = frame[id_column].cast(pl.String).to_list() if id_column else list(here)
-    values = [str(value).strip().lower() for value in _texts(frame[column], data).to_list()]
+    texts = _texts(frame[column], data)
+    if not data.labelled and (mark := final_mark(texts)) is not None:
+        texts = final_answers(texts, mark)
+    values = [str(value).strip().lower() for value in texts.to_list()]
     return all(here.get(name, "").lower() == value for name, value in zip(ids, values, strict=True))
 
 
