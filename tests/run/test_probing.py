@@ -34,6 +34,7 @@ def card(demo, models):
 
 def test_every_probe_has_a_section_and_the_cues_come_last(card):
     when_asked = ("prompts", "input_parts", "permutations", "identical_pairs", "judge", "judge_tests", "runs")
+    when_asked = (*when_asked, "open_shortcuts")
     assert list(card.sections) == [*(name for name in PROBES.names() if name not in when_asked), "cues"]
     others = [
         section for name, section in card.sections.items() if name not in ("option_order", "net_scores")

@@ -271,7 +271,8 @@ def _of_open_answers(
             "--model trains models that predict labels, and these questions have answers in words: give what a model "
             "answered with --predictions FILE."
         )
-    probes = selection.probes if selection.named else of_its_kind(selection.probes, data)
+    able = that_can_run(selection.probes, {"answers"})
+    probes = selection.probes if selection.named else [one for one in able if data.task in one.tasks]
     if not probes:
         raise UsageError("There is nothing to probe: add --predictions FILE with the answers of a model.")
     with progress("Reading predictions") if progress else nullcontext():
