@@ -121,7 +121,9 @@ def passage(rng: Rng, sentences: int = 6) -> Passage:
 
 def about(rng: Rng, n: int, choose: Callable[[Rng, Passage], str] | None = None, each: int = 1) -> Table:
     """Return questions about passages, whose answers are random names, numbers and years of these, or chosen."""
-    contexts, questions, answers = [], [], []
+    contexts: list[str] = []
+    questions: list[str] = []
+    answers: list[str] = []
     while len(contexts) < n:
         one = passage(rng)
         for _ in range(each):
