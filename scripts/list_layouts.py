@@ -29,7 +29,7 @@ A column that holds something else under one of these names is not guessed: the 
 on your rows, and the option to type. {figures}
 """
 FIGURES = (
-    "Of 200 layouts with a column renamed, other spelling or further columns, all but four are read right, or refused "
+    "Of 200 layouts with a column renamed, other spelling or further columns, all but six are read right, or refused "
     "with a line that reads them right when pasted; {held} further layouts, set aside while the recognition was "
     "written, are never read wrong (`tests/data/layout/test_held_out_layouts.py`)."
 )

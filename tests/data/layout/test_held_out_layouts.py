@@ -77,6 +77,10 @@ def test_a_layout_set_aside_is_never_read_wrong(layout: Layout):
 def mutations() -> Iterator[tuple[str, Layout, list[Row]]]:
     """Yield layouts with a column renamed, with other spelling and order, and with further columns."""
     for layout in LAYOUTS:
+        if (
+            "task" in layout.options
+        ):  # the error states two readings, of which only the user knows the right one
+            continue
         rows = layout.table
         for column in rows[0]:
             yield (
@@ -115,6 +119,8 @@ KNOWN = {
     "HelpSteer3: overall_preference": "unhelpful",
     "Nectar: answers": "unhelpful",
     "a judge's verdict as answer: D": "unhelpful",
+    "LongBench v2: choice_D": "unhelpful",
+    "AGIEval with an empty answer: label": "unhelpful",
     "NuminaMath: answer": "wrong",
 }
 

@@ -23,7 +23,7 @@ from cuecard.data.layout.matching import (
     guessed_roles,
     name_line,
 )
-from cuecard.data.layout.open_answers import open_note
+from cuecard.data.layout.open_answers import is_lettered, open_note
 from cuecard.data.layout.proposals import ASIDE, Roles, nearest_reading, unrecognised, unused_texts
 from cuecard.data.layout.roles import (
     NAMES,
@@ -152,7 +152,7 @@ def recognise(
         roles = fill(candidate, said, names, values)
         if missing_roles(candidate, roles):
             roles = guessed_roles(candidate, said, values) or roles
-        if not missing_roles(candidate, roles):
+        if not missing_roles(candidate, roles) and not (task is None and _names_options(roles, values)):
             if "id" not in roles and not no_id:
                 hit = find("id", names, values, taken=flat(roles.values()))
                 roles = {**roles, **({"id": hit} if hit else {})}
@@ -170,6 +170,17 @@ def recognise(
         hit = () if no_id or "id" in roles else find("id", names, values, taken=flat(roles.values()))
         return Columns("open", {**roles, **({"id": hit} if hit else {})}, explicit, notes=(open_note(roles),))
     raise unrecognised(found, labels_beside)
+
+
+def _names_options(roles: Roles, frame: pl.DataFrame) -> bool:
+    """Return whether the labels are letters of options that stand in another column: then these are no pairs."""
+    label = roles.get("label", ())
+    if len(label) != 1 or not frame.height or not is_lettered(frame[label[0]]):
+        return False
+    used = flat(roles.values())
+    lists = [c for c in frame.columns if c not in used and frame.schema[c] == pl.List(pl.String)]
+    texts = [frame[c].head(SAMPLE) for c in lists]
+    return any((one.list.len() > 1).all() for one in texts)
 
 
 #: The role that a text plays whose column has another name, where the task has none.

@@ -352,10 +352,16 @@ def find(
         "rejected": _is_message,
     }
     labels = RESPONSE_LABELS if responses else LABEL_NAMES
+    empty: tuple[str, ...] = ()
     for name in labels if role == "label" else NAMES[role]:
         column = names.get(name)
         if column is not None and column not in taken and fits.get(role, _is_text)(frame.schema[column]):
+            if role == "answer" and 0 < frame.height == frame[column].null_count():
+                empty = empty or (column,)  # another may hold them, as `label` beside an empty `answer`
+                continue
             return (column,)
+    if empty:
+        return empty
     if role == "label" and not responses:
         for name in WEAK_LABEL_NAMES:
             column = names.get(name)

@@ -30,15 +30,15 @@ Roles = Mapping[Role, tuple[str, ...]]
 
 QUESTIONS = (
     *("question", "problem", "prompt", "query", "user_input", "user_question_or_message", "instruction"),
-    *("input", "inputs", "messages", "conversations"),
+    *("input", "inputs", "messages", "conversations", "turns"),
 )
 ANSWERS = (
     *("answer", "final_answer", "short_answer", "short_answers", "gold_answer", "expected_answer"),
     *("expected_output", "reference_answer", "ground_truth", "ground_truths", "multiple_choice_answer"),
     *("answer_value", "answer_text", "answers", "ideal", "solution", "reference", "target", "response"),
-    *("completion", "output"),
+    *("completion", "output", "possible_answers"),
 )
-_CONTEXTS = tuple(name for name in NAMES["context"] if name not in ("reason", "premise", "startphrase"))
+_CONTEXTS = (*(name for name in NAMES["context"] if name not in ("reason", "premise", "startphrase")), "code")
 _OPTIONS = frozenset(NAMES["choices"]) - {"answers", "entities"}
 #: Fields of objects that hold the text of an answer, and lists of further answers that are right, too.
 _FIELDS = ("text", "answer", "value", "spans")
@@ -126,7 +126,7 @@ def reads_as_open(roles: Roles, frame: pl.DataFrame) -> bool:
     if missing_roles("open", roles) or not frame.height:
         return False
     answer = frame[roles["answer"][0]]
-    if answer.dtype == pl.Boolean or few_values(answer) or _is_lettered(answer):
+    if answer.dtype == pl.Boolean or few_values(answer) or is_lettered(answer):
         return False
     asked = (
         [frame[c] for c in roles["question"] if frame.schema[c] == pl.String] if "question" in roles else []
@@ -180,7 +180,7 @@ def ends_with_answer(values: pl.Series) -> bool:
     return len(last) == len(first) > 0 and all(who in ("assistant", "gpt", "model", "bot") for who in last)
 
 
-def _is_lettered(values: pl.Series) -> bool:
+def is_lettered(values: pl.Series) -> bool:
     """Return whether all answers are letters of options."""
     if values.dtype != pl.String:
         return False

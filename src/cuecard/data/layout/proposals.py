@@ -409,6 +409,12 @@ def unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None)
     return UnrecognisedError(message, nearest, {} if nearest is None else found.filled[nearest])
 
 
+def _lists_right_answers(reading: Reading, opened: Roles) -> bool:
+    """Return whether what could be options is called the possible answers, all of which may be right."""
+    lists = reading.roles.get("choices", ())
+    return lists == opened["answer"] and normal_name(lists[0]) == "possible_answers"
+
+
 def _unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None) -> InputError:
     frame, where, task, filled, reading = found.frame, found.where, found.task, found.filled, found.reading
     start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
@@ -429,6 +435,11 @@ def _unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None
                 f"{where} may hold open answers ({question!r} is the question and {answer!r} its answer in words) or "
                 f"label them: if a column labels the answers, type --columns {_typed(reading.roles)}; {otherwise}"
             )
+    if labelled and reading is not None and _lists_right_answers(reading, opened):
+        return InputError(
+            f"{where} may hold open answers ({opened['answer'][0]!r} lists those that are right) or options: if they "
+            f"are open answers, type --task open; if they are options, type --columns {_typed(reading.roles)}.{rows}"
+        )
     nearest = task or (reading.task if reading else _nearest(filled))
     by_name = filled[nearest] if nearest is not None else {}
     lacking = missing_roles(nearest, by_name) if nearest is not None else []
