@@ -176,7 +176,7 @@ def probe(
         if data is None:
             data = together(judges) if judges else scored_instances(scores)
     check_labels(data, open_answers=True)
-    if not data.labelled and "runs" not in inputs:
+    if not data.labelled and not inputs:
         in_words: dict[str, Any] = {"columns": prediction_columns, "surplus_ids": surplus_ids}
         return _of_open_answers(data, selection, predictions, models, in_words, progress, command)
     if not selection.named:
