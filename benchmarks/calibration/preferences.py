@@ -16,9 +16,9 @@ from cuecard.data import load
 from cuecard.data.demo import demo_battles, demo_judge
 from cuecard.data.demo.predictions import Character
 from cuecard.probes import JudgeTest, read_verdicts
-from cuecard.probes.net_scores import suspect_labels
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Ints
+from cuecard.stats.benchmarks.wrong_keys import listed_within, wrong_keys
 from cuecard.stats.preferences.conditional_logit import conditional_logit
 from cuecard.stats.preferences.item_response import item_response
 
@@ -104,7 +104,7 @@ def judges(runs: int) -> Iterator[str]:
 
 
 def items(runs: int) -> Iterator[str]:
-    """Yield how well abilities are recovered, and how many wrong keys and right ones are called suspect."""
+    """Yield how well abilities are recovered, and how many wrong keys and right ones are listed."""
     for models, n in ((10, 300), (30, 300)):
         correlations, recalled, wrong, called = [], 0, 0, 0
         for run in range(runs):
@@ -116,9 +116,9 @@ def items(runs: int) -> Iterator[str]:
             answers = np.where(knows, truth, (truth + rng.integers(1, 4, (models, n))) % 4)
             correct = (answers == key).astype(np.float64)
             correlations.append(float(np.corrcoef(item_response(correct).ability, ability)[0, 1]))
-            suspects = suspect_labels(answers.T, correct.T, key)[0]
-            recalled += int((suspects < n // 20).sum())
-            wrong, called = wrong + n // 20, called + len(suspects)
+            listed = listed_within(wrong_keys(answers.T, key, np.full(n, 4)).probability, 0.1)
+            recalled += int((listed < n // 20).sum())
+            wrong, called = wrong + n // 20, called + len(listed)
         name = f"{models} models, {n} questions, 5 % wrong keys"
         yield f"{name}: correlation with planted abilities {np.mean(correlations):.3f}"
         yield share(f"{name}: wrong keys listed", recalled, wrong)

@@ -270,21 +270,11 @@ _NET_SCORES = {
     "neutral_rank_change_low": Column("Change CI low", "count", brief=False),
     "neutral_rank_change_high": Column("Change CI high", "count", brief=False),
 }
-_SUSPECT = {
-    "example_id": Column("Example"),
-    "key": Column("Key"),
-    "answer": Column("Strong models say"),
-    "agreed": Column("Agree", "percent", "of the models above the median"),
-    "discrimination": Column(
-        "Discrimination", "decimal", "of the key; below 0: abler models are more often wrong"
-    ),
-    "as_key": Column("As key", "decimal", "discrimination if the other answer were the key"),
-}
 _WAYS = {"accuracy": "as it stands", "neutral": "leak-neutral", "unsolved": "no shortcut solves it"}
 
 
 def net_scores_view(outcome: Outcome) -> View:
-    """Return every model's scores with one chart, and the labels to look at."""
+    """Return every model's scores with one chart."""
     summary = outcome.summary
     working = ", ".join(name.replace("_", " ") for name in summary["working"])
     solved = f"{count(summary['solved'])} of {plural(summary['n'], 'test example')}"
@@ -298,8 +288,6 @@ def net_scores_view(outcome: Outcome) -> View:
         for model, part in summary["beyond"].items()
     ]
     tables = [Table("Models", "net_scores", _NET_SCORES)]
-    if "suspect_labels" in outcome.tables:
-        tables.append(Table("Suspect labels", "suspect_labels", _SUSPECT, most=50, searchable=True))
     return View(lead=lead, charts=[_scores(summary["models"])], tables=tables)
 
 

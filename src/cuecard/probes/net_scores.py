@@ -1,4 +1,4 @@
-"""How much of a benchmark score is left without the leak, which ranks change, and which labels are suspect?"""
+"""How much of a benchmark score is left without the leak, and which ranks change?"""
 
 from __future__ import annotations
 
@@ -26,35 +26,8 @@ from cuecard.probes.model_views import net_scores_view
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats import q_values
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.preferences.item_response import fit_items, item_response
 from cuecard.stats.scores.cross_fit_intervals import mean_interval
 from cuecard.wording import listed, percent, plural
-
-#: Share of the models above the median that must agree on another answer than the key.
-AGREED = 0.6
-
-
-def suspect_labels(answers: Ints, correct: Floats, gold: Ints) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-    """Return suspect examples, the other answer, how many strong models agree on it, and both discriminations.
-
-    Args:
-        answers: examples × models, the position of every answer; below 0 where there is none.
-        correct: examples × models, 1 where the answer is the key.
-        gold: the key of every example.
-
-    As a key, the other answer must discriminate better: the abler a model, the likelier it gives it.
-    """
-    fit = item_response(correct.T)
-    strong = fit.ability >= np.median(fit.ability)
-    options = int(answers.max(initial=0)) + 1
-    votes = np.stack([(answers[:, strong] == k).mean(axis=1) for k in range(options)], axis=1)
-    other = votes.argmax(axis=1)
-    agreed = votes[np.arange(len(votes)), other]
-    candidates = np.flatnonzero((other != gold) & (agreed >= AGREED))
-    as_key, _ = fit_items((answers[candidates] == other[candidates, None]).T, fit.ability)
-    better = as_key > fit.discrimination[candidates]
-    which = candidates[better]
-    return which, other[which], agreed[which], fit.discrimination[which], as_key[better]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,15 +166,10 @@ AS_IT_STANDS = MeasureKind("{model}.accuracy", "accuracy of {model} as it stands
 UNSOLVED = MeasureKind("{model}.unsolved", "accuracy of {model} where no shortcut works", "share", "lower")
 NEUTRAL = MeasureKind("{model}.neutral", "accuracy of {model} under leak-neutral weights", "share", "lower")
 BEYOND = MeasureKind("{model}.beyond_choices", "information of {model} beyond choices only", "bits", "lower")
-SUSPECT = MeasureKind("suspect", "examples whose label strong models contradict", "count", "higher")
 WAYS = {"accuracy": AS_IT_STANDS, "unsolved": UNSOLVED, "neutral": NEUTRAL}
 FEWEST = 20
 #: Weights are neutral if they bring all shortcuts this close to chance.
 NEUTRAL_WITHIN = 0.01
-#: Item response needs the answers of this many models.
-FEWEST_MODELS = 5
-#: With right keys everywhere, this many models list next to nothing; fewer also agree by chance.
-SURE_MODELS = 30
 _CHOICES = re.compile(r"[-_ ]choices([-_ ]only)?$")
 
 
@@ -216,8 +184,6 @@ def net_measures(summary: Row) -> list[Measure]:
         if beyond := summary["beyond"].get(row["model"]):
             bits = interval(beyond) | {"chance": 0.0, "n": summary["n"]}
             measures.append(BEYOND.of(NAME, **bits, model=row["model"]))
-    if summary["suspect"] is not None:
-        measures.append(SUSPECT.of(NAME, summary["suspect"], n=summary["n"]))
     return measures
 
 
@@ -228,8 +194,7 @@ class NetScores(Probe):
     A shortcut is a content-blind rule (longest, first, most frequent, …) or a partial input that is above chance on the
     test examples. With probabilities, the information beyond choices only is given: log P(answer | question, choices) −
     log P(answer | choices), the latter from the predictions called MODEL-choices, otherwise from our own choices-only
-    model. With the answers of at least five models, examples where strong models agree on another answer than the key
-    are listed as suspect labels.
+    model.
 
     Args:
         tokens: tokenisation of the partial-input models; what suits the language by default.
@@ -242,14 +207,14 @@ class NetScores(Probe):
     view = staticmethod(net_scores_view)
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice", "preference"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
-    measures: ClassVar[tuple[MeasureKind, ...]] = (AS_IT_STANDS, UNSOLVED, NEUTRAL, BEYOND, SUSPECT)
+    measures: ClassVar[tuple[MeasureKind, ...]] = (AS_IT_STANDS, UNSOLVED, NEUTRAL, BEYOND)
 
     tokens: str | None = None
     alpha: float = 0.05
     seed: int = 0
 
     def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
-        """Return one row per model, ranks and their changes, and suspect labels."""
+        """Return one row per model, with ranks and their changes."""
         examples = check_test(data)
         if len(examples) < FEWEST:
             raise Skip(f"needs at least {FEWEST} test examples, found {len(examples)}")
@@ -264,7 +229,6 @@ class NetScores(Probe):
             ways["unsolved"] = (~leak.solved).astype(np.float64)
             counts["unsolved"] = left
         table = scores_of([one.model for one in full], correct, ways, examples.units("example"), self.seed)
-        suspects = _suspects(full, correct, examples)
         summary = {
             "n": len(examples),
             "working": list(leak.working),
@@ -272,12 +236,8 @@ class NetScores(Probe):
             "counts": counts,
             "models": table.to_dicts(),
             "beyond": _beyond(full, predictions, examples, leak),
-            "suspect": None if suspects is None else suspects.height,
         }
-        tables = {NAME: table}
-        if suspects is not None:
-            tables["suspect_labels"] = suspects
-        return Result(summary, tables, _findings(summary), None, net_measures(summary))
+        return Result(summary, {NAME: table}, _findings(summary), None, net_measures(summary))
 
 
 def _beyond(
@@ -303,25 +263,6 @@ def _beyond(
         value, low, high = mean_interval(bits, units=examples.units("example"))
         result[one.model] = {"value": value, "low": low, "high": high, "beyond": by}
     return result
-
-
-def _suspects(models: Sequence[Predictions], correct: Floats, examples: Examples) -> pl.DataFrame | None:
-    """Return examples where strong models agree on another answer than the key, the clearest first."""
-    if len(models) < FEWEST_MODELS:
-        return None
-    answers = np.stack([one.answers for one in models], axis=1)
-    which, other, agreed, discrimination, as_key = suspect_labels(answers, correct, examples.gold)
-    names = examples.answer_names
-    return pl.DataFrame(
-        {
-            "example_id": pl.Series([str(examples.ids[int(i)]) for i in which], dtype=pl.String),
-            "key": pl.Series([names[int(examples.gold[i])] for i in which], dtype=pl.String),
-            "answer": pl.Series([names[int(k)] for k in other], dtype=pl.String),
-            "agreed": agreed,
-            "discrimination": discrimination,
-            "as_key": as_key,
-        }
-    ).sort("agreed", "as_key", descending=True)
 
 
 def _findings(summary: Row) -> list[Finding]:
@@ -355,25 +296,7 @@ def _findings(summary: Row) -> list[Finding]:
         title = f"{row['model']}: {percent(row['neutral'])} net of the leak"
         net = interval(row, "neutral", "neutral_") | {"n": summary["n"]}
         findings.append(Finding(NAME, severity, title, f"{text}.", **net, key=row["model"], role="flaw"))
-    if summary["suspect"]:
-        findings.append(_suspect_finding(summary["suspect"], len(summary["models"]), summary["n"]))
     return findings
-
-
-def _suspect_finding(suspect: int, models: int, n: int) -> Finding:
-    text = (
-        f"On {plural(suspect, 'example')} most strong models agree on another answer than the key, and it fits as a "
-        "key better (item response model): look at them in tables/suspect_labels.parquet."
-    )
-    severity: Severity = "low"
-    title = f"{plural(suspect, 'label')} may be wrong"
-    if models < SURE_MODELS:
-        severity, title = "info", f"{plural(suspect, 'label')} to check"
-        text += (
-            f" {models} models also agree on a wrong answer by chance, so right keys are among them; "
-            f"{SURE_MODELS} or more models list few of these."
-        )
-    return Finding(NAME, severity, title, text, float(suspect), n=n, key="suspect", unit="count", role="flaw")
 
 
 def _names(working: Sequence[str]) -> str:

@@ -190,7 +190,19 @@ def test_the_terminal_has_a_line_for_every_test(cuecard, tmp_path):
     ]
     pl.DataFrame(rows).write_ndjson(tmp_path / "j.jsonl")
     printed = [line.split() for line in cuecard("probe", "--judge", tmp_path / "j.jsonl").out.splitlines()]
-    assert ["j", "position", "fine", "100", "%", "(88.4", "%", "to", "100", "%)", "consistent"] in printed
+    assert [
+        "j",
+        "position",
+        "undecided",
+        "100",
+        "%",
+        "(88.4",
+        "%",
+        "to",
+        "100",
+        "%)",
+        "consistent",
+    ] in printed
     assert ["j", "stability", "not", "tested"] in printed
     assert ["j", "own", "family", "not", "tested"] in printed
-    assert ["j", "agreement", "fine", "κ", "1.00", "(1.00", "to", "1.00)"] in printed
+    assert ["j", "agreement", "fair", "κ", "1.00", "(1.00", "to", "1.00)"] in printed

@@ -295,12 +295,15 @@ def _measures(summary: Row) -> list[Measure]:
 
 
 def _findings(summary: Row) -> list[Finding]:
-    findings = [_bias(row) for row in summary["rows"] if row["result"] == "biased"]
+    findings = []
+    biased = [row for row in summary["rows"] if row["result"] == "biased"]
+    for judge, test in dict.fromkeys((row["judge"], row["test"]) for row in biased):
+        findings.append(_bias([row for row in biased if (row["judge"], row["test"]) == (judge, test)]))
     for model, part in summary["judges"].items():
         if part["biased"]:
             continue
         tested = len(part["fair"]) + len(part["undecided"])
-        title = f"No bias of {model} found" if tested else f"Biases of {model} were not tested"
+        title = f"No bias of {model} found in its scores" if tested else f"Biases of {model} were not tested"
         text = (
             f"{model} passes {plural(len(part['fair']), 'test')} of {tested:,}; undecided: {len(part['undecided']):,}"
             + (f" ({listed(part['undecided'])})." if part["undecided"] else ".")
@@ -311,7 +314,9 @@ def _findings(summary: Row) -> list[Finding]:
     return findings
 
 
-def _bias(row: Row) -> Finding:
+def _bias(rows: Sequence[Row]) -> Finding:
+    """Return the finding about a test that a judge does not pass in one or several ways of asking."""
+    row = max(rows, key=lambda one: min(abs(one["low"]), abs(one["high"])))
     model, what = row["judge"], change_name(row["test"])
     ends = f"95 % CI {points(row['low'])} to {points(row['high'])}, p = {probability(row['p_adjusted'])}"
     about = f"on {plural(row['n'], 'response')}, asked as “{row['form']}”"
@@ -335,7 +340,9 @@ def _bias(row: Row) -> Finding:
         careful = 0.15
     if row["detail"]:
         text = f"{text[:-1]} ({row['detail']})."
+    if others := [f"“{one['form']}”" for one in rows if one is not row]:
+        text += f" The same is found with {listed(others)}."
     severity: Severity = "high" if careful >= 0.15 else "medium" if careful >= 0.05 else "low"
     numbers = interval(row, "effect") | {"chance": 0.0, "n": row["n"]}
-    key = f"{model}/{row['form']}/{row['test']}"
+    key = f"{model}/{row['test']}"
     return Finding(NAME, severity, title, text, **numbers, unit="points", key=key, role="flaw")

@@ -190,7 +190,7 @@ def _fair(model: str, part: Row) -> Finding:
     if part.get("self_preference"):
         parts.append("its own family")
     people = part.get("agreement")
-    title = f"No bias of {model} found" if parts else f"Biases of {model} were not tested"
+    title = f"No bias of {model} found in its comparisons" if parts else f"Biases of {model} were not tested"
     text = (
         f"No dependence on what was tested for {model}: {', '.join(parts)}."
         if parts

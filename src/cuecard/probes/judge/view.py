@@ -46,6 +46,9 @@ _COVARIATES = {
     "first": "shown first",
 }
 
+#: A bias that surely moves fewer wins than this is none; near one half, a probability changes by a quarter of log odds.
+NONE, LOGIT_SLOPE = 0.05, 0.25
+
 #: What the summary says about a judge.
 Judge = Summary
 
@@ -116,10 +119,22 @@ def _tested(part: Judge) -> Iterator[tuple[str, str, str]]:
             yield test, "not tested", ""
         elif bias in part["biases"]:
             yield test, "at or below chance" if bias == "chance" else "biased", measured
-        elif test == "agreement" and part.get("unclear"):
-            yield test, "too few verdicts", measured
+        elif not bias:
+            yield test, "measured", measured
         else:
-            yield test, "fine" if bias else "measured", measured
+            yield test, "fair" if _surely_fair(test, numbers, part) else "undecided", measured
+
+
+def _surely_fair(test: str, numbers: Judge, part: Judge) -> bool:
+    """Return whether the interval of a bias lies within what counts as none: five points of wins either way."""
+    if test == "agreement":
+        return not part.get("unclear")
+    if test == "position":
+        # At most this share of the verdicts depends on the order, and of these so many more than half go one way.
+        moved = 1 - numbers["low"]
+        return bool(max(numbers["first_high"] - 0.5, 0.5 - numbers["first_low"]) * moved <= NONE)
+    scale = LOGIT_SLOPE if test == "length" else 1.0
+    return bool(max(abs(numbers["low"]), abs(numbers["high"])) * scale <= NONE)
 
 
 def _interval(part: Judge, value: str, write: Callable[[float | None], str]) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats
 
-__all__ = ["ItemResponse", "fit_items", "item_response"]
+__all__ = ["ItemResponse", "item_response"]
 
 _ROUNDS, _STEPS = 40, 3
 #: Priors: abilities N(0, 1), discriminations N(1, 0.7²), intercepts N(0, 2²).
@@ -61,15 +61,6 @@ def item_response(correct: npt.ArrayLike) -> ItemResponse:
         if np.abs(ability - before).max() < 1e-5:
             break
     return ItemResponse(ability, a, d)
-
-
-def fit_items(correct: npt.ArrayLike, ability: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return discrimination and intercept of examples for models of known ability."""
-    y, theta = np.asarray(correct, np.float64), np.asarray(ability, np.float64)
-    a, d = np.full(y.shape[1], _MEAN_A), np.zeros(y.shape[1])
-    for _ in range(_ROUNDS):
-        a, d = _item_step(y, theta, a, d)
-    return a, d
 
 
 def _item_step(y: Floats, ability: Floats, a: Floats, d: Floats) -> tuple[Floats, Floats]:
