@@ -91,7 +91,7 @@ def smallest_difference(discordance: float, n: float, *, alpha: float = 0.05, po
         power: probability to find the difference.
 
     >>> round(smallest_difference(0.2, 1000), 3)
-    0.039
+    0.04
     """
     level, found = float(ndtri(1 - alpha / 2)), float(ndtri(power))
 
