@@ -1,12 +1,15 @@
-"""Concepts planted in generated sets: a way of writing that many words express, none of them often."""
+"""Concepts planted in generated sets, and sets without any."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
+from cuecard import audit
+from cuecard.audits import Concepts
 from cuecard.data import Instances, load
 from cuecard.data.demo.language import draw_scenes, sentence, tell
 
@@ -88,3 +91,47 @@ def planted(rng: Rng, n: int, concept: str, *, coverage: float, share: float) ->
         for text, has in zip(sentences(rng, n), having, strict=True)
     ]
     return load(pl.DataFrame({"text": texts, "label": np.where(yes, "yes", "no")})), having
+
+
+def shuffled(rng: Rng, n: int, *, copies: int) -> Instances:
+    """Return texts whose labels say nothing; each occurs several times, with the same label."""
+    texts = [f"{text}." for text in sentences(rng, n // copies)] * copies
+    labels = np.tile(rng.integers(0, 2, n // copies), copies)
+    order = rng.permutation(len(texts))
+    named = np.where(labels == 1, "yes", "no")
+    return load(pl.DataFrame({"text": [texts[i] for i in order], "label": named[order]}))
+
+
+def alarm(data: Instances, embed: str) -> tuple[bool, bool]:
+    """Return whether a card has a significant concept, and whether the first one is for "yes"."""
+    table = audit(data, audits=[Concepts(embed=embed)]).tables["concept_cues"]
+    if table.is_empty() or not table["significant"][0]:
+        return False, False
+    return True, table["label"][0] == "yes" and table["direction"][0] == "points to"
+
+
+def main(sets: int, embed: str) -> None:
+    """Print the level on shuffled labels and on copies, and the power for concepts, with their numbers of sets."""
+    for copies in (1, 3):
+        alarms = [
+            alarm(shuffled(np.random.default_rng((70_000, i)), 900, copies=copies), embed)[0]
+            for i in range(sets)
+        ]
+        print(
+            f"shuffled, every text {copies} times: {sum(alarms)} of {sets} cards with a significant concept",
+            flush=True,
+        )
+    for concept in CONCEPTS:
+        for n in (2_000, 6_000):
+            led = [
+                alarm(
+                    planted(np.random.default_rng((80_000, i)), n, concept, coverage=0.15, share=0.8)[0],
+                    embed,
+                )[1]
+                for i in range(max(sets // 10, 1))
+            ]
+            print(f"{concept}, {n:,} texts: led by the planted label in {sum(led)} of {len(led)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

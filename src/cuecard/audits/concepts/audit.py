@@ -11,6 +11,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Measure, MeasureKind, Result, Skip, Summary
+from cuecard.audits.concepts.describing import Asker, StatementFamily, check_asking, described
 from cuecard.audits.concepts.finding import (
     TextSpace,
     find_concepts,
@@ -18,7 +19,7 @@ from cuecard.audits.concepts.finding import (
     row_units,
     word_model,
 )
-from cuecard.audits.concepts.findings import concept_findings
+from cuecard.audits.concepts.findings import concept_findings, statement_finding, with_descriptions
 from cuecard.audits.concepts.naming import example_table, names_of, telling_words
 from cuecard.audits.concepts.testing import (
     WordsOfHalf,
@@ -32,6 +33,7 @@ from cuecard.audits.cues.audit import Cues
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import LABELLED_TASKS, Instances, Task
 from cuecard.errors import UsageError
+from cuecard.features import Family
 from cuecard.models import check_embedding
 from cuecard.models.discovered_concepts import WORDS, ConceptFamily, FoundConcepts, scoped_text
 from cuecard.stats import q_values
@@ -67,6 +69,13 @@ class Concepts:
         min_count: a concept is tested if at least this many training instances of the second half have it.
         alpha: a concept is significant if its q-value is at most this.
         expect: "concept" where what texts say is the task: concepts are then listed, and are no shortcuts.
+        endpoint: base address of an OpenAI-compatible API whose model describes the significant concepts; a description
+            is shown if the model, by it alone, tells unseen texts with the concept from others (AUC of at least 0.7).
+        endpoint_model: name of the model there.
+        statement: a sentence about a text, such as "the right answer hedges", that the model says yes or no to and that
+            is tested as a cue.
+        statement_texts: at most so many training texts are asked about.
+        max_requests: requests to send at most; answers are cached, and the next run resumes.
     """
 
     name: ClassVar[str] = NAME
@@ -84,6 +93,11 @@ class Concepts:
     min_count: int = 10
     alpha: float = 0.05
     expect: tuple[str, ...] = ()
+    endpoint: str | None = None
+    endpoint_model: str | None = None
+    statement: str | None = None
+    statement_texts: int = 500
+    max_requests: int | None = None
     seed: int = 0
 
     @property
@@ -101,6 +115,7 @@ class Concepts:
             raise UsageError(f"most_texts must be at least {2 * LEAST_TEXTS}, not {self.most_texts}.")
         if self.min_count < 1 or not 0 < self.alpha < 1:
             raise UsageError("min_count must be at least 1, and alpha between 0 and 1.")
+        check_asking(self.endpoint, self.endpoint_model, self.statement)
 
     def run(self, data: Instances) -> Result:
         """Return the concepts with their tests, words and examples, and the bits that they explain."""
@@ -125,7 +140,7 @@ class Concepts:
         tested = sample.rows(
             np.concatenate([parts.testing, np.ones(len(sample) - len(train), dtype=np.bool_)])
         )
-        cues = self._cues(concepts, tokens, language).run(tested)
+        cues = self._cues(ConceptFamily(found=concepts), tokens, language).run(tested)
         second = tested.train
         by_words = words_of_half(model, own, parts)
         table = self._table(cues.tables["cues"], concepts, words, second, by_words, units[parts.testing])
@@ -158,19 +173,43 @@ class Concepts:
             "beyond_words": int((table["significant"] & table["beyond_words"]).sum()),
             "bits": {name: [one.value, one.low, one.high] for name, one in bits.items()},
         }
+        tables = {**concepts.tables(), "concept_cues": table, "concept_examples": examples}
+        findings = concept_findings(cues.findings, table, summary, tested)
+        smallest = [cues.smallest_q]
+        if self.endpoint is not None and self.endpoint_model is not None:
+            asker = Asker.of(
+                self.endpoint, self.endpoint_model, max_requests=self.max_requests, seed=self.seed
+            )
+            tables["concept_descriptions"] = described(
+                asker,
+                shown,
+                (scoped_text(own, self.scope), concepts.scores(own) - concepts.thresholds),
+                (scoped_text(second, self.scope), concepts.having(second)),
+                {name: i for i, name in enumerate(concepts.names)},
+                units[parts.testing],
+                seed=self.seed,
+            )
+            findings = with_descriptions(findings, tables["concept_descriptions"])
+            if self.statement is not None:
+                asked = sampled(train, self.statement_texts, seed=self.seed)
+                stated = self._cues(StatementFamily(self.statement, asker), tokens, language).run(asked)
+                tables["statement_cues"] = stated.tables["cues"]
+                findings.append(statement_finding(stated, self.statement, len(asked)))
+                smallest.append(stated.smallest_q)
+            tables["concept_answers"] = asker.table()
         return Result(
             summary,
-            {**concepts.tables(), "concept_cues": table, "concept_examples": examples},
-            concept_findings(cues.findings, table, summary, tested),
+            tables,
+            findings,
             measures=concept_measures(summary),
             settled={"embed": embedding, "tokens": tokens, "language": language, "null": summary["null"]},
-            smallest_q=cues.smallest_q,
+            smallest_q=min((q for q in smallest if q is not None), default=None),
         )
 
-    def _cues(self, concepts: FoundConcepts, tokens: str, language: str) -> Cues:
-        """Return the cue audit of the concepts."""
+    def _cues(self, family: Family, tokens: str, language: str) -> Cues:
+        """Return the cue audit of a family alone."""
         return Cues(
-            features=(ConceptFamily(found=concepts),),
+            features=(family,),
             tokens=tokens,
             language=language,
             scope=self.scope,

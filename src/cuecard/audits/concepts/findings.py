@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from cuecard.analysis import Finding, Severity, Summary
+from cuecard.analysis import Finding, Result, Severity, Summary
 from cuecard.audits.cues.overall import ALL_FEATURES, NOT_REPLICATED
 from cuecard.data import Instances
 from cuecard.models.discovered_concepts import ConceptFamily
-from cuecard.wording import plural, probability
+from cuecard.wording import percent, plural, probability
 
 SECTION = "concepts"
 #: What to name the bits of every input in a sentence.
@@ -99,3 +99,51 @@ def _concept(finding: Finding, row: Summary, summary: Summary) -> Finding:
 
 def _at_most_low(severity: Severity) -> Severity:
     return "low" if severity in ("high", "medium") else severity
+
+
+def with_descriptions(findings: Sequence[Finding], descriptions: pl.DataFrame) -> list[Finding]:
+    """Return the findings with what a model says of the concepts, where unseen texts agree with it."""
+    rows = {row["concept"]: row for row in descriptions.iter_rows(named=True)}
+    hidden = sum(not row["shown"] for row in rows.values())
+    told = []
+    for finding in findings:
+        row = rows.get(finding.cue.partition(":")[2])
+        if row is not None and row["shown"]:
+            agrees = f"AUC {row['auc']:.2f}, 95 % CI {row['low']:.2f} to {row['high']:.2f}, {row['n']} unseen texts"
+            text = f"{finding.text} A model describes it as “{row['description']}” ({agrees})."
+            told.append(replace(finding, text=text))
+        elif finding.key == ALL_FEATURES and hidden:
+            poor = (
+                f" The model's descriptions of {hidden} of {plural(len(rows), 'concept')} agree with them too little "
+                "(AUC below 0.7) and are not shown."
+            )
+            told.append(replace(finding, text=finding.text + poor))
+        else:
+            told.append(finding)
+    return told
+
+
+def statement_finding(stated: Result, statement: str, n: int) -> Finding:
+    """Return the finding about a statement of the user's, that a model says yes or no to."""
+    found = next((finding for finding in stated.findings if finding.cue), None)
+    asked = f" A model was asked about {plural(n, 'text')}; what it says is not checked."
+    if found is not None:
+        title = found.title.replace("Cue ", "Statement ", 1)
+        return replace(found, section=SECTION, title=title, text=found.text + asked)
+    cues = stated.tables["cues"]
+    title = f"The statement “{statement}” does not predict the label"
+    if cues.is_empty():
+        text = "The model says so of too few texts to test it."
+        return Finding(SECTION, "info", title, text + asked, key="statement", counted="instances")
+    row = cues.row(0, named=True)
+    text = (
+        f"{percent(row['share'])} of the {round(row['share_n']):,} texts of which it is true are {row['label']} "
+        f"(95 % CI {percent(row['share_low'])} to {percent(row['share_high'])}); chance is {percent(row['chance'])} "
+        f"(q = {probability(row['q_value'])})."
+    )
+    if row["significant"]:
+        title = f"The statement “{statement}” is only weakly associated with the label"
+    return Finding(
+        SECTION, "info", title, text + asked, row["share"], row["share_low"], row["share_high"], row["chance"],
+        round(row["share_n"]), key="statement", counted="instances", q_value=row["q_value"],
+    )  # fmt: skip

@@ -124,6 +124,25 @@ def _tables(outcome: Outcome, table: pl.DataFrame) -> list[Table]:
         "words": Column("Words", brief=False),
     }
     tables = [Table("Concepts", "concept_cues", columns, data=shown, most=MOST_ROWS, searchable=True)]
+    descriptions = outcome.rows("concept_descriptions")
+    if descriptions.height:
+        of_descriptions = {
+            "concept": Column("Concept"),
+            "description": Column("Description"),
+            "auc": Column("AUC", "decimal", "of what the model says of unseen texts by the description"),
+            **interval_columns(kind="decimal", of="the AUC"),
+            "n": Column("Texts", "count"),
+        }
+        kept = descriptions.filter("shown")
+        caption = (
+            f"Descriptions with an AUC below 0.7 are not shown: {descriptions.height - kept.height} of "
+            f"{descriptions.height}."
+        )
+        tables.append(
+            Table(
+                "Descriptions by a model", "concept_descriptions", of_descriptions, data=kept, caption=caption
+            )
+        )
     examples = outcome.rows("concept_examples")
     if examples.height:
         of_examples = {

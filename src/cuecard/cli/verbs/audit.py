@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.help import DATA, FEATURES, MODELS
+from cuecard.cli.help import DATA, FEATURES, MODELS, REQUESTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import ClusterOptions, Dataset, Features, StopWordsOption, Texts, what_was_read
@@ -109,6 +109,33 @@ def audit(
             panel=FEATURES,
         ),
     ] = None,
+    endpoint: Annotated[
+        str | None,
+        option(
+            "--endpoint",
+            "URL",
+            "Base URL of an OpenAI-compatible API.",
+            panel=REQUESTS,
+        ),
+    ] = None,
+    endpoint_model: Annotated[
+        str | None, option("--endpoint-model", "NAME", "Name of the model at that endpoint.", panel=REQUESTS)
+    ] = None,
+    statement: Annotated[
+        str | None,
+        option(
+            "--statement",
+            "TEXT",
+            "Test a sentence such as 'the right answer hedges' as a cue: the model says yes or no of each text.",
+            panel=REQUESTS,
+        ),
+    ] = None,
+    max_requests: Annotated[
+        int | None,
+        option(
+            "--max-requests", "N", "Send at most N requests; the next run resumes.", panel=REQUESTS, min=1
+        ),
+    ] = None,
     no_cache: NoCacheOption = False,
     memory: MemoryOption = None,
     engine: Annotated[
@@ -177,6 +204,10 @@ def audit(
                 learner_condition=learner_condition,
                 sort=sort,
                 expect=names_of(expect),
+                endpoint=endpoint,
+                endpoint_model=endpoint_model,
+                statement=statement,
+                max_requests=max_requests,
                 cache=False if no_cache else None,
                 engine=engine,
                 memory=memory,
