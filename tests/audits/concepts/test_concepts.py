@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import cuecard as cc
 from cuecard.audits import AUDITS, Concepts
-from cuecard.audits.concepts.finding import halves
+from cuecard.audits.concepts.finding import first_copies, halves
 from cuecard.audits.concepts.naming import names_of
 from cuecard.data import Instances
 from cuecard.errors import UsageError
@@ -151,6 +151,23 @@ def test_concepts_of_choices_are_tested_within_questions() -> None:
     first = card.tables["concept_cues"].row(0, named=True)
     assert first["significant"]
     assert first["label"] == "right"
+
+
+def test_all_choices_of_a_question_count_once() -> None:
+    data = _questions(40)
+    assert first_copies(
+        data, data.units("choices")
+    ).all()  # not the first choice alone: some files have it right
+    questions = [("train", "q", ["a", "b"], 0), ("train", "q", ["a", "b"], 0), ("train", "r", ["c", "d"], 1)]
+    twice = choice_instances(questions)
+    assert first_copies(twice, np.array([5, 5, 5, 5, 7, 7])).tolist() == [
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_a_score_beside_rivals() -> None:

@@ -15,6 +15,7 @@ from cuecard.audits.concepts.describing import Asker, StatementFamily, check_ask
 from cuecard.audits.concepts.finding import (
     TextSpace,
     find_concepts,
+    first_copies,
     halves,
     row_units,
     word_model,
@@ -144,11 +145,10 @@ class Concepts:
         second = tested.train
         by_words = words_of_half(model, own, parts)
         table = self._table(cues.tables["cues"], concepts, words, second, by_words, units[parts.testing])
+        first = first_copies(own, units[parts.finding])
         inputs = {
             "concepts": sparse.csr_matrix(concepts.having(second).astype(np.float64)),
-            "clusters": clusters_of(
-                space.vectors(own), space.vectors(second), units[parts.finding], seed=self.seed
-            ),
+            "clusters": clusters_of(space.vectors(own), space.vectors(second), first, seed=self.seed),
             "words": by_words.columns,
         }
         inputs["words_and_concepts"] = sparse.hstack([inputs["words"], inputs["concepts"]], format="csr")

@@ -57,6 +57,13 @@ def row_units(train: Instances, scope: Scope) -> Ints:
     return train.units("choices" if train.grouped else "example" if scope == "both" else scope)
 
 
+def first_copies(data: Instances, units: Ints) -> Bools:
+    """Return which rows are the first of their unit: of questions with the same choices, all choices of the first."""
+    if not data.grouped:
+        return first_of_code(units)
+    return first_of_code(units[data.first_rows[:-1]])[data.example_codes]
+
+
 @dataclass(frozen=True, eq=False)
 class Halves:
     """Which training rows concepts are found on and which they are tested on; no unit has rows in both."""
@@ -192,7 +199,7 @@ def find_concepts(
     leave unexplained of each label. Of choices, both are also looked for in their difference from their rivals. Those
     of which the labels of the first half say nothing are left out, and need not be tested on the second.
     """
-    first = first_of_code(units)
+    first = first_copies(own, units)
     vectors = space.vectors(own)
     found = [(_without_labels(vectors[first], seed=seed), False)]
     beside = vectors

@@ -16,7 +16,6 @@ from cuecard.stats.arrays import Bools, Floats, Ints, Singles
 from cuecard.stats.clusters.k_means import k_means_centres, nearest_centres
 from cuecard.stats.cues.given_properties import GivenProperties, features_given
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
-from cuecard.stats.units.codes import first_of_code
 
 #: Words that say most of a label on the first half; given all of them, a concept is tested again.
 STRONGEST_WORDS = 30
@@ -166,12 +165,12 @@ def _gained(data: Instances, matrix: sparse.csr_matrix, there: Bools, seed: int)
     return np.where(known, np.log2(np.maximum(p[rows, gold], 1e-6) / np.maximum(share[gold], 1e-6)), 0.0)
 
 
-def clusters_of(own: Singles, second: Singles, units: Ints, *, seed: int) -> sparse.csr_matrix:
+def clusters_of(own: Singles, second: Singles, first: Bools, *, seed: int) -> sparse.csr_matrix:
     """Return which cluster every vector of the second half is in: k-means of the first half, as in the cluster audit.
 
-    `units` are those of the first half, of which one text counts.
+    `first` says which vectors of the first half count: one of all copies.
     """
-    distinct = own[first_of_code(units)]
+    distinct = own[first]
     k = min(default_k(len(second))[0], len(np.unique(distinct, axis=0)))
     centres = k_means_centres(distinct, np.ones(len(distinct), dtype=np.int64), k, seed=seed)
     nearest, _ = nearest_centres(second, centres)

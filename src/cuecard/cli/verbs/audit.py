@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.help import DATA, FEATURES, MODELS, REQUESTS
+from cuecard.cli.help import DATA, FEATURES, MODELS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import ClusterOptions, Dataset, Features, StopWordsOption, Texts, what_was_read
@@ -115,11 +115,11 @@ def audit(
             "--endpoint",
             "URL",
             "Base URL of an OpenAI-compatible API.",
-            panel=REQUESTS,
+            panel=MODELS,
         ),
     ] = None,
     endpoint_model: Annotated[
-        str | None, option("--endpoint-model", "NAME", "Name of the model at that endpoint.", panel=REQUESTS)
+        str | None, option("--endpoint-model", "NAME", "Name of the model at that endpoint.", panel=MODELS)
     ] = None,
     statement: Annotated[
         str | None,
@@ -127,14 +127,12 @@ def audit(
             "--statement",
             "TEXT",
             "Test a sentence such as 'the right answer hedges' as a cue: the model says yes or no of each text.",
-            panel=REQUESTS,
+            panel=MODELS,
         ),
     ] = None,
     max_requests: Annotated[
         int | None,
-        option(
-            "--max-requests", "N", "Send at most N requests; the next run resumes.", panel=REQUESTS, min=1
-        ),
+        option("--max-requests", "N", "Send at most N requests; the next run resumes.", panel=MODELS, min=1),
     ] = None,
     no_cache: NoCacheOption = False,
     memory: MemoryOption = None,
