@@ -13,6 +13,13 @@ def test_rows_are_gathered_in_the_order_asked_for_with_repeats() -> None:
     assert [gathered.words(i) for i in range(4)] == [["b", "c", "a"], [], ["a", "b"], ["a", "b"]]
 
 
+def test_most_rows_are_gathered_as_few_are() -> None:
+    part = TOKENS.rows(1, 4)
+    gathered = part.gather(np.array([0, 2]))
+    assert [gathered.words(i) for i in range(2)] == [[], ["b", "c", "a"]]
+    assert gathered.offsets.tolist() == [0, 0, 3]
+
+
 def test_a_range_of_rows_is_a_view_of_the_same_tokens() -> None:
     part = TOKENS.rows(1, 4)
     assert [part.words(i) for i in range(3)] == [[], ["c"], ["b", "c", "a"]]

@@ -158,7 +158,8 @@ def begin_units(families: Iterable[Family], instances: Instances, scope: Scope) 
     scopes = dict.fromkeys(name for family in families for name in unit_scopes(family, instances, scope))
     if not instances.grouped:  # no built-in family of single texts or pairs counts by examples
         scopes.pop("choices", None)
-    started(lambda: [instances.units(name) for name in scopes])
+    # Premises first: they are longer, and hypotheses are compared on the other thread once they are tokenised.
+    started(lambda: [instances.units(name) for name in reversed(scopes)])
 
 
 def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[UnitScope, ...]:

@@ -38,7 +38,11 @@ cdef extern from *:
     #endif
     /* Compiled for several processors, of which the right one is taken when the module is loaded. */
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+    #if __GNUC__ >= 12  /* older ones know the widest instructions by the name of one maker's processor alone */
+    #define WIDEST __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+    #else
     #define WIDEST __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
+    #endif
     #else
     #define WIDEST
     #endif

@@ -160,6 +160,7 @@ def _arrays(features: sparse.csr_matrix) -> tuple[Ints, npt.NDArray[np.int32], F
 
 def _row_squares(features: sparse.csr_matrix) -> Floats:
     """Return the squared length of every row."""
-    cumulative = np.concatenate([[0.0], np.cumsum(features.data**2)])
+    cumulative = np.zeros(len(features.data) + 1)
+    np.cumsum(np.square(features.data), out=cumulative[1:])
     squares: Floats = cumulative[features.indptr[1:]] - cumulative[features.indptr[:-1]]
     return squares

@@ -283,6 +283,10 @@ def multinomial_epoch(
             if at + ROWS_AHEAD < n:
                 near = order[at + ROWS_AHEAD]
                 prefetch_row(columns, entries, indptr[near], indptr[near + 1])
+            if at + 1 < n:  # its weights, while the probabilities of this row are computed
+                near = order[at + 1]
+                for t in range(indptr[near], indptr[near + 1]):
+                    prefetch(&weights[k * columns[t]])
             i = order[at]
             first = indptr[i]
             last = indptr[i + 1]

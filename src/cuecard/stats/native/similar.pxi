@@ -49,7 +49,8 @@ def nearest_texts(
     """
     cdef Py_ssize_t n = offsets.shape[0] - 1
     cdef Py_ssize_t i, j, k, t, b, length, place, q
-    cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept
+    # Texts that share a word are anywhere in memory, and are fetched so many ahead.
+    cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept, n_having, ahead = 24
     cdef int32_t word
     cdef int64_t spent, size
     cdef double similarity, added
@@ -70,6 +71,7 @@ def nearest_texts(
     cdef int64_t[::1] begin = begins
     cdef int64_t[::1] end = begins.copy()
     cdef int32_t[::1] having = np.empty(begins[n_types], dtype=np.int32)
+    n_having = having.shape[0] - 1
     seen[:] = -1
     with nogil:
         for i in range(n):
@@ -128,6 +130,7 @@ def nearest_texts(
                 spent += size
                 added = weight[word]
                 for k in range(begin[word], begin[word + 1]):
+                    prefetch(&shared[having[min(k + ahead, n_having)], 0])
                     j = having[k]
                     if shared[j, 0] == 0:
                         touched[n_touched] = j
@@ -146,10 +149,14 @@ def nearest_texts(
                         rise(&score[0], &candidate[0], n_kept, similarity, j)
                 elif similarity > score[0]:
                     sink(&score[0], &candidate[0], n_kept, similarity, j)
+            for t in range(n_kept):
+                prefetch(&offsets[candidate[t]])
             # `row` has the best weight of what the candidate shares with the first words of the text.
             length = offsets[i + 1] - offsets[i]
             for t in range(n_kept):
                 j = candidate[t]
+                if t + 2 < n_kept and offsets[candidate[t + 2]] < ids.shape[0]:
+                    prefetch(&ids[offsets[candidate[t + 2]]])
                 for b in range(length + 1):
                     row[b] = 0
                 for k in range(offsets[j], offsets[j + 1]):
