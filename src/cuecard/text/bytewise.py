@@ -15,6 +15,7 @@ import pyarrow as pa
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.data.sentences import read_only, utf8
 from cuecard.stats import _native
+from cuecard.stats.arrays import chunks
 from cuecard.text.tokens import Tokens
 
 #: What a lower-cased character does to a token: one of the kinds of `stats._native`.
@@ -77,6 +78,21 @@ def code_point_kinds(rule: Rule, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.
     return kinds
 
 
+def code_points_seen(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """Return which code points above 127 occur in UTF-8 bytes, as flags."""
+    seen = np.zeros(0x110000, dtype=np.bool_)
+    for some in chunks(len(data), BYTES_PER_THREAD):
+        at = some.start + np.flatnonzero(data[some] >= 0xC0)
+        points = data[at].astype(np.int32)
+        following = 1 + (points >= 0xE0) + (points >= 0xF0)
+        points &= 0x3F >> following  # the first byte says how many follow, and holds the first bits
+        for place in range(1, 4):
+            more = following >= place
+            points[more] = points[more] << 6 | (data[at[more] + place] & 0x3F)
+        seen[points] = True
+    return seen
+
+
 def _is_invisible(character: str) -> bool:
     if character == "\u200b":
         return False
@@ -109,7 +125,7 @@ def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) 
     if data.size and data.max() > 127:
         # Lower-casing beyond ASCII may change a character's length, so it comes before the loop.
         data, offsets = utf8(texts.str.to_lowercase())
-        kinds = code_point_kinds(rule, _native.code_points_seen(data))
+        kinds = code_point_kinds(rule, code_points_seen(data))
     return _encode(data, offsets, byte_actions(rule), kinds, threads)
 
 

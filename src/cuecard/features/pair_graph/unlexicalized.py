@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.data import Instances
-from cuecard.stats import _native
-from cuecard.stats.arrays import Floats
-from cuecard.text import Encoded, Tokens, encode, presence
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.text import Encoded, Tokens, encode, ngrams, presence
 from cuecard.text.annotate.word_roles import WORD_CLASSES, word_classes
 
 UNLEXICALIZED_FEATURES = (
@@ -33,7 +32,7 @@ def unlexicalized_features(data: Instances, *, by_product: bool = False) -> Floa
 
 def bleu_scores(texts: Tokens, references: Tokens) -> Floats:
     """Return BLEU-1 … BLEU-4 of every text against its one reference, unsmoothed: 0 where no n-gram matches."""
-    matches = _native.bleu_counts(texts.ids, texts.offsets, references.ids, references.offsets)
+    matches = np.stack([_shared_runs(texts, references, size) for size in range(1, 5)], axis=1)
     lengths, reference_lengths = texts.lengths.astype(np.float64), references.lengths
     possible = np.maximum(lengths[:, None] - np.arange(4), 1)
     with np.errstate(divide="ignore"):
@@ -42,6 +41,22 @@ def bleu_scores(texts: Tokens, references: Tokens) -> Floats:
         penalty = np.minimum(1 - reference_lengths / np.maximum(lengths, 1), 0)
     scores: Floats = np.exp(means + penalty[:, None])
     return scores
+
+
+def _shared_runs(texts: Tokens, references: Tokens, size: int) -> Ints:
+    """Return how many runs of `size` tokens of every text are in its reference, each at most as often as there."""
+    n = len(texts)
+    ids = np.concatenate([texts.ids, references.ids])
+    offsets = np.concatenate([texts.offsets, references.offsets[1:] + texts.offsets[-1]])
+    runs = ngrams(Tokens(ids, offsets, texts.vocabulary), size)
+    rows = np.repeat(np.tile(np.arange(n), 2), np.diff(runs.offsets))
+    keys = rows * (int(runs.ids.max(initial=0)) + 1) + runs.ids
+    end = runs.offsets[n]
+    own, times = np.unique(keys[:end], return_counts=True)
+    others, at_most = np.unique(keys[end:], return_counts=True)
+    shared, one, other = np.intersect1d(own, others, assume_unique=True, return_indices=True)
+    of_rows = shared // (int(runs.ids.max(initial=0)) + 1)
+    return np.bincount(of_rows, weights=np.minimum(times[one], at_most[other]), minlength=n).astype(np.int64)
 
 
 def _overlaps(encoded: Encoded, *, by_product: bool) -> Floats:

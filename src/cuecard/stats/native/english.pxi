@@ -166,44 +166,6 @@ def context(
     return flags.base, counts.base
 
 
-def any_small_word(
-    const int32_t[::1] ids, const int64_t[::1] offsets, const uint8_t[::1] marked, const uint8_t[::1] flags
-):
-    """Return for every text whether one of its words is marked and begins with no capital."""
-    out_array = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    cdef uint8_t[::1] out = out_array.view(np.uint8)
-    cdef int64_t row, i
-    with nogil:
-        for row in range(offsets.shape[0] - 1):
-            for i in range(offsets[row], offsets[row + 1]):
-                if marked[ids[i]] and not flags[i] & CAPITAL:
-                    out[row] = True
-                    break
-    return out_array
-
-
-def any_word_or_pair(
-    const int32_t[::1] ids,
-    const int64_t[::1] offsets,
-    const uint8_t[::1] marked,
-    const uint8_t[::1] first,
-    const uint8_t[::1] second,
-):
-    """Return for every text whether a word is marked or a `first` word stands right before a `second` one."""
-    out_array = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    cdef uint8_t[::1] out = out_array.view(np.uint8)
-    cdef int64_t row, i
-    cdef int32_t word
-    with nogil:
-        for row in range(offsets.shape[0] - 1):
-            for i in range(offsets[row], offsets[row + 1]):
-                word = ids[i]
-                if marked[word] or (first[word] and i + 1 < offsets[row + 1] and second[ids[i + 1]]):
-                    out[row] = True
-                    break
-    return out_array
-
-
 cdef int64_t word_before(const uint32_t* roles, int64_t i, int64_t start) noexcept nogil:
     """Return the place of the nearest word before i that is no mere adverb, or start - 1."""
     i -= 1

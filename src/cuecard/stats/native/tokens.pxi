@@ -233,24 +233,6 @@ def encode_rows(
     return ids.base[:n_ids], counts.base, arena.base[: starts[n_types]], starts.base[: n_types + 1]
 
 
-def code_points_seen(const uint8_t[::1] data):
-    """Return which code points above 127 occur in the UTF-8 bytes, as flags."""
-    seen_array = np.zeros(0x110000, dtype=np.bool_)
-    cdef uint8_t[::1] seen = seen_array.view(np.uint8)
-    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
-    cdef const uint8_t* end = text + data.shape[0]
-    cdef int width, point = 0
-    with nogil:
-        while text < end:
-            if text[0] < 0x80:
-                text += 1
-                continue
-            width = code_point(text, &point)
-            seen[point] = True
-            text += width
-    return seen_array
-
-
 def number_keys(const int64_t[::1] keys):
     """Return every key's number among the distinct ones (in order of occurrence), and the distinct ones.
 

@@ -20,7 +20,7 @@ from cuecard.stats import _native
 from cuecard.stats import _native as k
 from cuecard.text.annotate.annotations import PROPERTIES, Annotations
 from cuecard.text.annotate.word_roles import sections, verb_forms, word_roles, words
-from cuecard.text.bytewise import code_point_kinds, default_rule
+from cuecard.text.bytewise import code_point_kinds, code_points_seen, default_rule
 from cuecard.text.tokenisers import tokenise
 from cuecard.text.tokens import Tokens
 
@@ -191,8 +191,14 @@ def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.boo
     misspelt = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
     # Names are most of a large vocabulary, and looking a word up is what costs: only small ones are.
     misspelt[written_small] = [is_misspelt(word) for word in tokens.vocabulary.filter(written_small)]
-    has_typo: npt.NDArray[np.bool_] = _native.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
-    return has_typo
+    return _any_in_row(misspelt[tokens.ids] & ((flags & _native.CAPITAL) == 0), tokens.offsets)
+
+
+def _any_in_row(found: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which texts have a token that is found."""
+    having = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    having[np.searchsorted(offsets, np.flatnonzero(found), side="right") - 1] = True
+    return having
 
 
 @lru_cache(maxsize=1 << 19)
@@ -230,7 +236,7 @@ def token_flags(texts: pl.Series, tokens: Tokens) -> npt.NDArray[np.uint8]:
     data, offsets = utf8(composed(texts))
     kinds, signs = _ascii_tables()
     if data.size and data.max() > 127:
-        seen = k.code_points_seen(data)
+        seen = code_points_seen(data)
         seen[:128] = True
         kinds = code_point_kinds(default_rule, seen)
         signs = np.zeros(len(kinds), dtype=np.uint8)
@@ -274,10 +280,12 @@ def has_negation(tokens: Tokens) -> npt.NDArray[np.bool_]:
     negator = vocabulary.is_in(words("negation", "negator")) | vocabulary.str.ends_with("n't")
     first = vocabulary.is_in(words("negation", "before_comparative"))
     second = vocabulary.is_in(words("negation", "comparative"))
-    negated: npt.NDArray[np.bool_] = _native.any_word_or_pair(
-        tokens.ids, tokens.offsets, negator.to_numpy(), first.to_numpy(), second.to_numpy()
-    )
-    return negated
+    ids, offsets = tokens.ids, tokens.offsets
+    found = negator.to_numpy()[ids]
+    pairs = np.flatnonzero(first.to_numpy()[ids[:-1]] & second.to_numpy()[ids[1:]])
+    # No pair crosses from one text into the next.
+    found[pairs[offsets[np.searchsorted(offsets, pairs + 1)] != pairs + 1]] = True
+    return _any_in_row(found, offsets)
 
 
 def main_tense(
