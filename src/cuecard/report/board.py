@@ -93,7 +93,9 @@ def lead_text(board: Board) -> str:
     if not leaking:
         return f"No shortcut beats chance beyond noise on these datasets.{rest}"
     datasets = wording.plural(len(tested), "dataset")
-    return f"The labels of {leaking} of {datasets} can be predicted from part of the input.{rest}"
+    kinds = {row.task == "open" for row in board.rows}
+    what = "labels" if kinds == {False} else "answers" if kinds == {True} else "labels or answers"
+    return f"The {what} of {leaking} of {datasets} can be predicted from part of the input.{rest}"
 
 
 def worst_dataset(board: Board) -> str:

@@ -14,14 +14,14 @@ from cuecard.analysis import Evidence, Summary
 from cuecard.audits.cues.audit import Cues
 from cuecard.audits.cues.findings import cue_sentence
 from cuecard.audits.cues.statistics import cue_tables
-from cuecard.data import Instances, Source, loaded
+from cuecard.data import LABELLED_TASKS, Instances, Source, loaded
 from cuecard.errors import UsageError
 from cuecard.features import CueCounts, Family, Presence, count_cues
 from cuecard.features.cue_names import cue_name, named_feature
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import STOP_WORDS, Encoded, presence_counts
-from cuecard.wording import listed
+from cuecard.wording import listed, only_applies_to
 
 COMPANIONS = 10
 MIN_TOGETHER = 5
@@ -89,7 +89,10 @@ def explain(
         audit: the cue audit whose tokens, scope and own features to use.
     """
     audit = audit or Cues()
-    encoded = audit.encode(loaded(data, test=test))
+    dataset = loaded(data, test=test)
+    if not dataset.labelled:
+        raise UsageError(f"{dataset.name}: cues {only_applies_to(LABELLED_TASKS, dataset.task)}.")
+    encoded = audit.encode(dataset)
     family, feature, also = named_feature(cue, encoded, audit.families())
     counts = count_cues(encoded, [family])
     if family.name in counts.skipped:

@@ -34,6 +34,7 @@ from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.intervals import wilson
 from cuecard.stats.models.paired import deflated_log10_p, widened
 from cuecard.stats.multiple_testing import holm
+from cuecard.text.stopwords import FREQUENT_WORDS
 from cuecard.wording import percent, plural
 
 NAME = "answer_place"
@@ -55,6 +56,8 @@ TENTHS_NAMED = tuple(
 TENTHS = len(TENTHS_NAMED)
 SHOWN = 3
 _LN10 = float(np.log(10.0))
+_FREQUENT = FREQUENT_WORDS["en"]
+_WORDS = re.compile(r"[^\W\d_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"”')\]]*\s+(?=[\"“'(\[]?[A-Z0-9])|\n+")
 _NAMES = re.compile(
     r"\b(?:[A-Z][\w’'-]*)(?:\s+(?:of|de|von|van|the|and)(?=\s+[A-Z])|\s+[A-Z][\w’'-]*|\s+\d{1,4}(?=\s+[A-Z]))*"
@@ -112,11 +115,17 @@ def read_contexts(texts: Iterable[str]) -> dict[str, Context]:
 
 
 def _spans(text: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the names, numbers and dates of a text; a number inside of a date is no number of its own."""
+    """Return the names, numbers and dates of a text; a number inside of a date is no number of its own.
+
+    A single word that is frequent, or that the text also has without a capital, begins a sentence and is no name.
+    """
     dates = _DATES.findall(text)
     rest = _DATES.sub(" ", text)
+    small = {word for word in _WORDS.findall(text) if word[:1].islower()}
     names = [_LEADING.sub("", one) for one in _NAMES.findall(rest)]
-    return [one for one in names if not _LEADING.fullmatch(f"{one} ")], _NUMBER.findall(rest), dates
+    names = [one for one in names if not (one.lower() in small or one.lower() in _FREQUENT)]
+    names = [one for one in names if not _LEADING.fullmatch(f"{one} ")]
+    return names, _NUMBER.findall(rest), dates
 
 
 def _only(texts: tuple[str, ...]) -> str | None:
