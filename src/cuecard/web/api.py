@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from cuecard.web.requests.bodies import AskBody, AuditBody, DataBody, DebiasBody
 from cuecard.web.requests.places import own_file
 from cuecard.web.requests.uploads import receive
 from cuecard.web.service import Service
+from cuecard.web.texts import CHARTS, prepared_folder
 
 router = APIRouter(prefix="/api")
 
@@ -106,6 +108,12 @@ def card_page(entry: Entries, service: Services) -> Json:
     return {"card": entry.json(), "prepared": True, "page": service.explorer.page(entry)}
 
 
+@router.post("/cards/{card}/prepare")
+def look_again(entry: Entries, service: Services) -> Json:
+    """Queue the preparation of a card's pages anew, such as after its data were copied below the root."""
+    return service.jobs.seen(service.look_again(entry))
+
+
 @router.get("/cards/{card}/card.json")
 def card_json(entry: Entries) -> FileResponse:
     """Return the card itself."""
@@ -183,6 +191,15 @@ def compare_cards(card: Annotated[list[str], Query(min_length=2, max_length=6)],
     return {"cards": [entry.json() for entry in entries], "measures": service.side_by_side(entries)}
 
 
+@router.get("/compare/{key}/charts/{chart}")
+def compare_chart(key: str, chart: str, service: Services) -> Response:
+    """Return a chart of a comparison, as Vega-Lite."""
+    folder = prepared_folder(service.settings.root, f"compared-{key}") / CHARTS
+    if not re.fullmatch(r"[0-9a-f]{24}", key) or chart not in {file.stem for file in folder.glob("*.json")}:
+        raise HTTPException(404, "There is no such chart.")
+    return Response((folder / f"{chart}.json").read_text(encoding="utf-8"), media_type="application/json")
+
+
 @router.get("/files")
 def files(service: Services) -> Json:
     """List the data files below the root."""
@@ -224,6 +241,12 @@ def new_probe(entry: Entries, body: ProbeBody, service: Services) -> Json:
 def new_questions(entry: Entries, body: AskBody, service: Services) -> Json:
     """Queue questions to a language model."""
     return service.jobs.seen(service.ask(entry, body))
+
+
+@router.get("/cards/{card}/answers")
+def answers(entry: Entries, service: Services) -> Json:
+    """List the answers of language models to the test examples of a card."""
+    return {"answers": service.answers(entry)}
 
 
 @router.post("/cards/{card}/remedies")
@@ -289,6 +312,21 @@ async def job_events(job: str, service: Services) -> StreamingResponse:
     """Follow a job, as server-sent events."""
     one_job(job, service)
     return StreamingResponse(service.jobs.events(job), media_type="text/event-stream")
+
+
+@router.post("/jobs/{job}/again")
+def again(job: str, service: Services) -> Json:
+    """Queue a job again that failed or was cancelled."""
+    try:
+        return service.jobs.seen(service.again(service.state.job(job)))
+    except KeyError:
+        raise HTTPException(404, "There is no such job.") from None
+
+
+@router.post("/demo")
+def demo(service: Services) -> Json:
+    """Queue a card to play with: generated examples with planted cues, and a model that uses them."""
+    return service.jobs.seen(service.demo())
 
 
 @router.post("/jobs/{job}/cancel")

@@ -151,7 +151,7 @@ class Explorer:
     def page(self, entry: Entry) -> dict[str, Any]:
         """Return what the page of a card says."""
         folder = self._folder(entry)
-        return _document(folder / PAGE)
+        return document(folder / PAGE)
 
     def chart(self, entry: Entry, name: str) -> str:
         """Return the specification of a chart as JSON; KeyError if there is none of that name."""
@@ -300,9 +300,10 @@ class Explorer:
 
 
 @lru_cache(maxsize=16)
-def _document(file: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return document
+def document(file: Path) -> dict[str, Any]:
+    """Return a prepared page, read once."""
+    page: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return page
 
 
 def _marked(example: ExampleTexts, words: Sequence[str]) -> Row:

@@ -22,9 +22,10 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from cuecard._lazy import PYTHON
-from cuecard.analysis import Analysis
+from cuecard.analysis import Analysis, Measure
 from cuecard.errors import UsageError
 from cuecard.run.next_commands import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
+from cuecard.wording import in_unit
 
 #: Options that say how a dataset is read, with a value; the seed is one of them where it draws the held-out split.
 READING_OPTIONS = OPTIONS_OF_DATA - {"--seed"}
@@ -107,6 +108,27 @@ def equivalent(page: str, command: str, folder: Path, root: Path, *, feature: st
         return shown_command("probe", [*reading.arguments(), "--predictions", "FILE"], root)
     train_only = reading.arguments(without=NOT_OF_TRAINING)
     return shown_command("debias", [*train_only, "--out", "weighted.parquet"], root)
+
+
+def plan_goals(measures: Mapping[str, Measure]) -> list[tuple[str, str]]:
+    """Return goals for a plan of changes that a card does not meet yet, each with what it says, the first one best."""
+    goals = []
+    cues = measures.get("cues.cues")
+    if cues is not None and cues.value:
+        goals.append(("cues.cues == 0", f"No cue is left (now {in_unit(cues.value, cues.unit)})"))
+    for name, measure in measures.items():
+        chance, low = measure.chance, measure.low
+        if chance is None or low is None or low <= chance or measure.unit != "share":
+            continue
+        if name.endswith(".accuracy") and not name.endswith("full.accuracy"):
+            now = in_unit(measure.value, "share")
+            goals.append(
+                (
+                    f"{name} <= {round(chance + 0.02, 3):g}",
+                    f"{measure.label or name} at most 2 points above chance (now {now})",
+                )
+            )
+    return goals[:8]
 
 
 _LOADING = Lock()

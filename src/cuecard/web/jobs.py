@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import csv
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,7 +27,7 @@ from cuecard.web.requests.uploads import remove_unfinished
 from cuecard.web.state import ENDED, AppSettings, Job, State
 
 #: Kinds of jobs that write a card.
-WITH_CARD = frozenset({"audit", "probe", "debias"})
+WITH_CARD = frozenset({"audit", "probe", "debias", "demo"})
 #: Kinds of jobs that write a file to download, and what they print is the answer.
 WITH_FILE = frozenset({"plan", "ask"})
 #: A job that the end of the server interrupted is started again at most this often.
@@ -99,7 +102,9 @@ class Jobs:
             "started": job.started,
             "ended": job.ended,
             "steps": [str(step.get("stage", ""))[:200] for step in steps],
-            "said": self._said(job) if job.kind in WITH_FILE and job.status in ENDED else "",
+            "said": self._said(job) if job.kind == "ask" and job.status in ENDED else "",
+            "plan": self._plan(job) if job.kind == "plan" and job.status == "done" else None,
+            "source": self._source(job),
             "file": Path(job.out).name
             if job.status == "done" and job.kind in WITH_FILE and own_file(self.settings.root, Path(job.out))
             else None,
@@ -193,6 +198,14 @@ class Jobs:
         log.unlink(missing_ok=True)
         return code, message
 
+    def _source(self, job: Job) -> str | None:
+        """Return the card whose dataset a job read, the oldest of them."""
+        if job.kind != "ask" or not job.arguments:
+            return None
+        train = job.arguments[0].removeprefix(f"{self.settings.root.resolve()}/")
+        named = [entry for entry in self.library.entries() if train in shlex.split(entry.command)[2:]]
+        return min(named, key=lambda entry: entry.created).id if named else None
+
     def _said(self, job: Job) -> str:
         """Return what a job printed, paths as the user knows them."""
         try:
@@ -209,6 +222,22 @@ class Jobs:
             for file, name in self.state.upload_names().items():
                 text = text.replace(file, name)
         return text
+
+    def _plan(self, job: Job) -> Json | None:
+        """Return what a plan reaches, why it changes which examples, and the first of them."""
+        try:
+            plan: Json = json.loads(self._output_file(job.id).read_text(encoding="utf-8"))
+            if Path(job.out).suffix == ".csv" and own_file(self.settings.root, Path(job.out)):
+                with Path(job.out).open(encoding="utf-8", newline="") as file:
+                    rows = list(csv.DictReader(file))
+                reasons = Counter(part.strip() for row in rows for part in (row["why"] or "").split(";"))
+                plan["why"] = [{"why": why, "examples": n} for why, n in reasons.most_common(20)]
+                plan["rows"] = [
+                    {name: row[name] for name in ("premise", "text", "label", "why")} for row in rows[:5]
+                ]
+        except (OSError, ValueError, KeyError, csv.Error):
+            return None
+        return plan
 
     def _output_file(self, job_id: str) -> Path:
         return self.settings.jobs / f"{job_id}.out"

@@ -19,12 +19,15 @@ from cuecard.report.html.page import CHART_LIBRARY
 from cuecard.report.html.page import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.web.api import Entries, Services, entry_of
-from cuecard.web.forms import all_forms, equivalent
+from cuecard.web.explorer import document
+from cuecard.web.forms import all_forms, equivalent, plan_goals
 from cuecard.web.library import Entry
 from cuecard.web.requests.bodies import Json
 from cuecard.web.requests.guard import REPORT_POLICY
 from cuecard.web.requests.places import own_file
 from cuecard.web.service import Service
+from cuecard.web.state import Job
+from cuecard.web.texts import PAGE
 from cuecard.wording import display_text
 
 router = APIRouter(include_in_schema=False)
@@ -50,7 +53,7 @@ def environment() -> Environment:
 def _version_of_files() -> str:
     """Return what the addresses of our files hold: it changes with their content, so that browsers fetch them again."""
     of_report = map(report_resource, (*SHARED_SCRIPTS, "report.css"))
-    own = "".join([__version__, *map(_own_file, ("app.js", "app.css")), *of_report])
+    own = "".join([__version__, *map(_own_file, ("app.js", "map.js", "app.css")), *of_report])
     return sha256(own.encode()).hexdigest()[:12]
 
 
@@ -97,13 +100,34 @@ def jobs_page(request: Request, service: Services) -> HTMLResponse:
     )
 
 
+@router.get("/help")
+def help_page(request: Request) -> HTMLResponse:
+    """Show how to use the app and how to read what it shows."""
+    return _render(request, "help.html.j2")
+
+
 @router.get("/compare")
 def compare_page(
     request: Request, service: Services, card: Annotated[list[str] | None, Query(max_length=6)] = None
 ) -> HTMLResponse:
-    """Show the measures of several cards side by side."""
-    places = [entry_of(one, service).place for one in card or []]
-    return _render(request, "compare.html.j2", command=shlex.join(["cuecard", "compare", *places]))
+    """Show what changed from each of several cards to the next."""
+    entries = [entry_of(one, service) for one in card or []]
+    if len(entries) < 2:
+        raise HTTPException(422, "There is nothing to compare: choose at least two cards in the library.")
+    entries.sort(key=lambda entry: entry.created)
+    found = service.comparison(entries)
+    if isinstance(found, Job):
+        return _render(
+            request, "preparing.html.j2", card={"name": "Comparison"}, job=service.jobs.seen(found)
+        )
+    return _render(
+        request,
+        "compare.html.j2",
+        page=document(found / PAGE),
+        cards=entries,
+        key=found.name.partition("compared-")[2],
+        command=shlex.join(["cuecard", "compare", *(entry.place for entry in entries)]),
+    )
 
 
 @router.get("/cards/{card}")
@@ -139,8 +163,19 @@ def map_page(request: Request, entry: Entries, service: Services) -> HTMLRespons
 @router.get("/cards/{card}/models")
 def models_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
     """Show which model is biased, by which cue, and take further models."""
-    models = all_forms()["models"]
-    return _of_card(request, service, entry, "models.html.j2", models=models, files=service.data_files())
+    forms = all_forms()
+    return _of_card(
+        request,
+        service,
+        entry,
+        "models.html.j2",
+        models=forms["models"],
+        prompts=forms["prompts"],
+        inputs=forms["inputs"].get(entry.task, []),
+        endpoints=service.settings.endpoints,
+        key_variables=service.settings.key_variables,
+        files=service.data_files(),
+    )
 
 
 @router.get("/cards/{card}/remedies")
@@ -152,7 +187,8 @@ def remedies_page(request: Request, entry: Entries, service: Services) -> HTMLRe
         entry,
         "remedies.html.j2",
         remedies=all_forms()["remedies"],
-        goals=sorted(entry.measures),
+        goals=plan_goals(entry.measures),
+        measures=sorted(entry.measures),
     )
 
 
@@ -187,6 +223,7 @@ def _of_card(
         template,
         card=entry,
         page=page,
+        root_name=str(service.settings.root),
         label_colours=labels,
         tables=service.explorer.tables(entry),
         has_report=own_file(service.settings.root, entry.folder / "report.html"),
@@ -217,6 +254,12 @@ def shared_script(version: str) -> Response:
 def script(version: str) -> Response:
     """Return the script of the pages."""
     return Response(_own_file("app.js"), media_type=_SCRIPT, headers=_KEEP)
+
+
+@router.get("/static/{version}/map.js")
+def map_script(version: str) -> Response:
+    """Return the script of the map of clusters."""
+    return Response(_own_file("map.js"), media_type=_SCRIPT, headers=_KEEP)
 
 
 @router.get("/static/{version}/app.css")

@@ -1,5 +1,7 @@
 """Prepare a card for its pages, in a process of its own: `python -m cuecard.web.preparing CARD ROOT`.
 
+With `--compare KEY ROOT CARD CARD …` it prepares the page that says what changed from each card to the next.
+
 The server never loads a table or draws a chart: this writes, once per card, what its pages show, its charts, and an
 index of the texts from which single examples are read without reading the others.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -25,12 +28,13 @@ import polars as pl
 from cuecard import wording
 from cuecard.analysis import Finding
 from cuecard.audits import Cues
-from cuecard.card import load_card
+from cuecard.card import compare, load_card
 from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE
 from cuecard.data import Instances, load, parse_columns
 from cuecard.errors import CueCardError
 from cuecard.report.findings import Piece, facts, highlight, looked_at, meter, ordered_findings, other_ways
+from cuecard.report.front import front_items
 from cuecard.report.html.card_page import settings as section_settings
 from cuecard.report.questions import answers
 from cuecard.report.sections import SectionView, TableView, section_view
@@ -50,7 +54,7 @@ from cuecard.web.texts import (
     stored_table,
     write_texts,
 )
-from cuecard.wording import display_text
+from cuecard.wording import display_text, listed
 
 #: Tables with more rows are stored by position; of smaller ones, all rows are read.
 LARGE = 20_000
@@ -80,7 +84,11 @@ def prepare(folder: Path, root: Path) -> Path:
         try:
             page["index"] = write_index(card, folder.resolve(), staging, root)
         except (TextIndexError, CueCardError) as reason:
-            page["index"] = {"texts": False, "reason": str(reason)}
+            page["index"] = {
+                "texts": False,
+                "reason": str(reason),
+                "outside": getattr(reason, "outside", []),
+            }
             if "examples" in card.tables:
                 write_rows(card.tables["examples"], stored_table(staging, "examples"))
         (staging / PAGE).write_text(json.dumps(page), encoding="utf-8")
@@ -122,7 +130,19 @@ def _page(card: Card) -> tuple[Json, Json]:
             }
         )
     judged = verdict(card)
+    views = {name: section_view(card, name) for name in card.sections}
     page: Json = {
+        "front": [
+            {
+                "place": item.place,
+                "section": item.section,
+                "title": item.shown.title,
+                "how": "" if isinstance(item.shown, TableView) else item.shown.brief or item.shown.caption,
+                "alt": "" if isinstance(item.shown, TableView) else item.shown.alt,
+                "table": _table(item.shown) if isinstance(item.shown, TableView) else None,
+            }
+            for item in front_items(card, views)
+        ],
         "verdict": asdict(judged),
         "figures": [_figure(figure) for figure in key_figures(card)],
         "answers": [asdict(answer) for answer in answers(card)],
@@ -133,6 +153,57 @@ def _page(card: Card) -> tuple[Json, Json]:
         "measures": [asdict(measure) for measure in card.all_measures()],
     }
     return page, charts
+
+
+def prepare_comparison(key: str, root: Path, folders: Sequence[Path]) -> Path:
+    """Write what the page of a comparison needs and return where; what is there already is kept."""
+    from cuecard.report.changes_page import comparison_chapter
+    from cuecard.report.charts.kinds import chart_specification
+
+    target = prepared_folder(root, f"compared-{key}")
+    if (target / PAGE).is_file():
+        return target
+    tell("Comparing the cards")
+    cards = [load_card(folder) for folder in folders]
+    chapters: list[Json] = []
+    charts: Json = {}
+    names = [os.path.relpath(folder, root) for folder in folders]
+    for number, comparison in enumerate(compare(cards, names), start=1):
+        chapter = comparison_chapter(comparison, number)
+        for part in chapter.parts:
+            for i, chart in enumerate(part.view.charts):
+                charts[f"{part.name}-{i}"] = chart_specification(chart)
+        chapters.append(
+            {
+                "title": chapter.title,
+                "severity": chapter.severity,
+                "verdict": chapter.verdict,
+                "detail": list(chapter.detail),
+                "figures": [_figure(figure) for figure in chapter.figures],
+                "parts": [
+                    {
+                        "name": part.name,
+                        "title": part.title,
+                        "quiet_title": part.quiet_title,
+                        "quiet": [_table(table) for table in part.quiet.tables],
+                        **_view(part.name, part.view),
+                    }
+                    for part in chapter.parts
+                ],
+            }
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".preparing-", dir=target.parent))
+    try:
+        (staging / CHARTS).mkdir()
+        for name, specification in charts.items():
+            (staging / CHARTS / f"{name}.json").write_text(json.dumps(specification), encoding="utf-8")
+        (staging / PAGE).write_text(json.dumps({"chapters": chapters}), encoding="utf-8")
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(staging, target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return target
 
 
 def _view(name: str, view: SectionView) -> Json:
@@ -214,7 +285,11 @@ MOST_CUES = 3_000
 
 
 class TextIndexError(Exception):
-    """The texts of a card cannot be shown; the message says why."""
+    """The texts of a card cannot be shown; the message says why, and `outside` names files that lie elsewhere."""
+
+    def __init__(self, message: str, outside: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.outside = list(outside)
 
 
 def write_index(card: Card, card_folder: Path, folder: Path, root: Path) -> Json:
@@ -239,10 +314,13 @@ def read_again(card: Card, card_folder: Path, root: Path) -> Instances:
     reading = reading_of_card(card.provenance.command, card_folder)
     if reading is None:
         raise TextIndexError("the card does not say how its data was read")
-    for path in reading.files:
-        place = inside(root, path)
-        if place is None or not os.path.exists(place):
-            raise TextIndexError(f"{path} is not below the folder that the app was started with")
+    outside = [path for path in reading.files if stand_in(root, path) is None]
+    if outside:
+        one = len(outside) == 1
+        raise TextIndexError(
+            f"{listed(outside)} {'is' if one else 'are'} not below the folder that the app was started with",
+            [shlex.quote(path) for path in outside],
+        )
     try:
         data = load_reading(reading, root)
     except CueCardError as error:
@@ -252,12 +330,25 @@ def read_again(card: Card, card_folder: Path, root: Path) -> Instances:
     return data
 
 
+def stand_in(root: Path, path: str) -> Path | None:
+    """Return a file below the root, or a copy of one elsewhere, by its name, in the root or its folder `data`.
+
+    Whether a copy holds the same rows is checked by the fingerprint of the card.
+    """
+    name = Path(path).name
+    for one in (path, name, f"data/{name}"):
+        place = inside(root, one)
+        if place is not None and place.exists() and place != root.resolve():
+            return place
+    return None
+
+
 def load_reading(reading: Reading, root: Path) -> Instances:
     """Return the instances that a command reads."""
     options: dict[str, Any] = dict(reading.options)
-    label_files = [str(inside(root, value)) for name, value in reading.options if name == "--label-file"]
+    label_files = [str(stand_in(root, value)) for name, value in reading.options if name == "--label-file"]
     typed: dict[str, Any] = {
-        "test": str(inside(root, options["--test"])) if "--test" in options else None,
+        "test": str(stand_in(root, options["--test"])) if "--test" in options else None,
         "columns": parse_columns(options["--columns"]) if "--columns" in options else None,
         "label_file": label_files or None,
         "keep_unlabelled": "--keep-unlabelled" in reading.flags or None,
@@ -268,7 +359,7 @@ def load_reading(reading: Reading, root: Path) -> Instances:
         "on_error": options.get("--on-error"),
     }
     return load(
-        str(inside(root, reading.train)),
+        str(stand_in(root, reading.train)),
         **{name: value for name, value in typed.items() if value is not None},
     )
 
@@ -348,9 +439,12 @@ def _example_numbers(data: Instances) -> npt.NDArray[np.int64]:
 
 def main() -> int:
     """Prepare the card that the command line names."""
-    folder, root = map(Path, sys.argv[1:3])
     try:
-        prepare(folder, root)
+        if sys.argv[1] == "--compare":
+            key, root, *folders = sys.argv[2:]
+            prepare_comparison(key, Path(root), [*map(Path, folders)])
+        else:
+            prepare(*map(Path, sys.argv[1:3]))
     except CueCardError as error:
         print(f"cuecard: {error}", file=sys.stderr)
         return 2

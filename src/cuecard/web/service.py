@@ -10,6 +10,7 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from cuecard.web.requests.bodies import (
 from cuecard.web.requests.places import Places, inside, own_file
 from cuecard.web.requests.uploads import ENDINGS, stem_of
 from cuecard.web.state import AppSettings, Job, State, Upload
+from cuecard.web.texts import PAGE, prepared_folder
 
 PREVIEW_SECONDS = 60.0
 #: Processes that look at files at the same time; further previews wait.
@@ -187,6 +189,27 @@ class Service:
         )
         return stem or "upload"
 
+    def demo(self) -> Job:
+        """Queue a demo: a card with planted cues to play with."""
+        for job in self.state.jobs("queued", "running"):
+            if job.kind == "demo":
+                return job
+        folder = self._free(self.settings.runs, "demo")
+        return self._queue("demo", "A card to play with", ["--rows", "800", "--out", str(folder)], folder)
+
+    def again(self, job: Job) -> Job:
+        """Queue a job again that failed or was cancelled, or return the one of the same work that waits or runs."""
+        if job.status not in ("failed", "cancelled"):
+            return job
+        for other in self.state.jobs("queued", "running"):
+            if (other.kind, other.out) == (job.kind, job.out):
+                return other
+        if len(self.state.jobs("queued")) >= self.settings.limits.queued_jobs:
+            raise UsageError("The queue is full: wait until a job has ended, or cancel one.")
+        return self.state.add_job(
+            job.kind, job.title, job.arguments, job.command, Path(job.out), job.fingerprint
+        )
+
     def probe(self, entry: Entry, body: ProbeBody) -> Job:
         """Queue a probe of models on the dataset of a card."""
         if not body.predictions and not body.models:
@@ -241,6 +264,24 @@ class Service:
         title = f"Requests to {body.model}, counted" if body.dry_run else f"Answers of {body.model}"
         return self._queue("ask", title, [*arguments, "--out", str(out)], out)
 
+    def answers(self, entry: Entry) -> list[Json]:
+        """Return the answers of language models to the test examples of a card, the newest first."""
+        reading = reading_of_card(entry.command, entry.folder)
+        place = None if reading is None else inside(self.settings.root, reading.train)
+        found: list[Json] = []
+        for job in self.state.jobs("done"):
+            out = Path(job.out)
+            if (
+                job.kind != "ask"
+                or job.arguments[:1] != (str(place),)
+                or not own_file(self.settings.root, out)
+            ):
+                continue
+            options = dict(pairwise(job.arguments))
+            path = out.relative_to(self.settings.root.resolve()).as_posix()
+            found.append({"path": path, "title": job.title, "stress": options.get("--stress", "")})
+        return found
+
     def debias(self, entry: Entry, body: DebiasBody) -> Job:
         """Queue a remedy; its weighted rows and its card are written below the root."""
         if body.method not in names_in("remedies"):
@@ -266,7 +307,7 @@ class Service:
         arguments += ["--change", body.change] if body.change != "drop" else []
         arguments += ["--method", body.method] if body.method else []
         arguments += ["--budget", str(body.budget)] if body.budget else []
-        return self._queue("plan", f"Plan for {entry.name}", [*arguments, "--out", str(out)], out)
+        return self._queue("plan", f"Plan for {entry.name}", [*arguments, "--out", str(out)], out, ["--json"])
 
     def plans(self, entry: Entry) -> list[Job]:
         """Return the plans that were made for a card."""
@@ -283,8 +324,33 @@ class Service:
         arguments = [str(entry.folder), str(self.settings.root)]
         return self.state.add_job("prepare", f"Pages of {entry.name}", arguments, "", entry.folder)
 
-    def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path) -> Job:
-        """Queue a command, or return the job of the same command on the same files that waits, runs or is done."""
+    def look_again(self, entry: Entry) -> Job:
+        """Queue the preparation of a card's pages anew, such as after its data were copied below the root."""
+        folder = prepared_folder(self.settings.root, entry.key)
+        if (folder / PAGE).is_file():
+            (folder / PAGE).unlink()
+        return self.prepare(entry)
+
+    def comparison(self, entries: Sequence[Entry]) -> Path | Job:
+        """Return where the comparison of cards is prepared, or the job that prepares it."""
+        root = self.settings.root
+        key = hashlib.sha256(" ".join(entry.key for entry in entries).encode()).hexdigest()[:24]
+        folder = prepared_folder(root, f"compared-{key}")
+        if (folder / PAGE).is_file():
+            return folder
+        for job in self.state.jobs("queued", "running"):
+            if job.kind == "prepare" and job.out == str(folder):
+                return job
+        arguments = ["--compare", key, str(root), *(str(entry.folder) for entry in entries)]
+        return self.state.add_job("prepare", "Comparison", arguments, "", folder)
+
+    def _queue(
+        self, verb: str, title: str, arguments: Sequence[str], out: Path, unseen: Sequence[str] = ()
+    ) -> Job:
+        """Queue a command, or return the job of the same command on the same files that waits, runs or is done.
+
+        `unseen` are arguments by which the app reads what the command prints; users need not type them.
+        """
         fingerprint = _fingerprint(verb, arguments)
         same = self.state.same_job(fingerprint)
         if same is not None and (same.status != "done" or Path(same.out).exists()):
@@ -292,7 +358,7 @@ class Service:
         if len(self.state.jobs("queued")) >= self.settings.limits.queued_jobs:
             raise UsageError("The queue is full: wait until a job has ended, or cancel one.")
         command = shown_command(verb, arguments, self.settings.root)
-        return self.state.add_job(verb, title, arguments, command, out, fingerprint)
+        return self.state.add_job(verb, title, [*arguments, *unseen], command, out, fingerprint)
 
     def _reading_of(self, entry: Entry) -> Reading:
         reading = reading_of_card(entry.command, entry.folder)

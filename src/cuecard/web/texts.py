@@ -18,7 +18,7 @@ from cuecard.web.tables import stored_rows, write_rows
 PAGE, CHARTS = "page.json", "charts"
 CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples.parquet"
 #: Changes when pages need other files than before.
-LAYOUT = 6
+LAYOUT = 7
 TEXTS, _TOTAL, _SENTENCES = "texts.arrow", "texts.txt", "sentences.parquet"
 #: Examples with a cue or a text that pages list, filter and sort; a text can be in millions.
 MOST_EXAMPLES = 5_000

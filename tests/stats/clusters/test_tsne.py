@@ -51,3 +51,27 @@ def test_a_map_is_the_same_every_time_and_has_a_place_for_every_point(points):
 def test_points_on_a_line_and_equal_points_have_places():
     assert np.isfinite(tsne(np.arange(20, dtype=np.float32)[:, None], perplexity=5.0)).all()
     assert np.isfinite(tsne(np.zeros((15, 2), np.float32), perplexity=4.0)).all()
+
+
+def test_a_map_that_loses_an_axis_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, widths = _native.descend, []
+
+    def losing(places: np.ndarray, *arguments: object) -> None:
+        widths.append(places.std(axis=0))
+        usual(places, *arguments)
+        if len(widths) == 1:
+            places[:, 1] = 1e-7
+
+    points = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32) * np.array(
+        [4, 1, 1, 1, 1], np.float32
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(_native, "descend", losing)
+        found = tsne(points, perplexity=10)
+    assert found.std(axis=0).min() > 0.1
+    assert widths[0][0] > 2 * widths[0][1]
+    assert widths[1][0] == pytest.approx(widths[1][1], rel=1e-4)
+    widths.clear()
+    assert not np.array_equal(
+        found, tsne(points, perplexity=10)
+    )  # where none is lost, it begins as it always did

@@ -16,6 +16,8 @@ EXAGGERATION = 12.0
 NEIGHBOURS = 3
 #: The map begins this wide.
 BEGINNING = 1e-4
+#: An axis along which a map is thinner than this share of the other one was lost.
+LOST = 1e-3
 
 
 def tsne(points: Singles, *, perplexity: float = 30.0) -> Singles:
@@ -28,18 +30,24 @@ def tsne(points: Singles, *, perplexity: float = 30.0) -> Singles:
     n = len(points)
     joint = joint_shares(points, perplexity)
     start = points[:, :2] if points.shape[1] > 1 else np.column_stack([points[:, 0], np.zeros(n)])
-    places = np.ascontiguousarray(start / (start[:, 0].std() or 1) * BEGINNING, dtype=np.float32)
     rate = max(n / EXAGGERATION / 4, 50.0)
-    _native.descend(
-        places,
-        joint.indptr.astype(np.int64),
-        joint.indices.astype(np.int64),
-        joint.data.astype(np.float32),
-        STEPS,
-        EARLY_STEPS,
-        EXAGGERATION,
-        rate,
-    )
+    widths = start.std(axis=0)
+    # Single precision can lose an axis while neighbours pull strongly: then the map begins again, as wide as it is high.
+    for width in (widths[0] or 1, np.where(widths > 0, widths, 1)):
+        places = np.ascontiguousarray(start / width * BEGINNING, dtype=np.float32)
+        _native.descend(
+            places,
+            joint.indptr.astype(np.int64),
+            joint.indices.astype(np.int64),
+            joint.data.astype(np.float32),
+            STEPS,
+            EARLY_STEPS,
+            EXAGGERATION,
+            rate,
+        )
+        least, most = sorted(places.std(axis=0))
+        if least > LOST * most:
+            break
     return places
 
 

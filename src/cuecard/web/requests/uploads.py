@@ -17,7 +17,7 @@ import polars as pl
 from cuecard.data import load, parse_columns
 from cuecard.data.layout.roles import TASK_ROLES
 from cuecard.data.reading.sources import read_as_is, without_preset
-from cuecard.errors import CueCardError, InputError, in_form
+from cuecard.errors import CueCardError, InputError, UnrecognisedError, in_form
 from cuecard.web.requests.bodies import Json
 from cuecard.web.state import AppSettings, State, Upload
 from cuecard.web.tables import rows_of
@@ -180,6 +180,10 @@ def preview(request: PreviewRequest) -> Json:
             max_skipped=1.0,
             limit=LIMIT,
         )
+    except UnrecognisedError as error:
+        said = f"The columns {', '.join(map(repr, frame.columns))} are not recognised."
+        suggested = {role: "+".join(columns) for role, columns in error.roles.items()}
+        return answer | {"problem": said, "task": request.task or error.task, "suggested": suggested}
     except CueCardError as error:
         return answer | {"problem": in_form(str(error))}
     counts = dict(data.train.table["label"].cast(str).value_counts().iter_rows())

@@ -98,7 +98,7 @@
   let themes;
   async function draw(place) {
     themes ??= await (await fetch(`/static/${body.dataset.version}/themes.json`)).json();
-    const spec = await api(`/cards/${card}/charts/${encodeURIComponent(place.dataset.chart)}`);
+    const spec = await api(`${body.dataset.charts ?? `/cards/${card}/charts/`}${encodeURIComponent(place.dataset.chart)}`);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     await window.cuecard.draw(place, spec, themes[dark ? "dark" : "light"], place.dataset.chart);
   }
@@ -110,8 +110,10 @@
     };
     fold.addEventListener("toggle", open);
     if (location.hash === `#${fold.id}`) fold.open = true;
+    addEventListener("hashchange", () => { if (location.hash === `#${fold.id}`) fold.open = true; });
     open();
   }
+  for (const place of document.querySelectorAll("[data-front] [data-chart]")) draw(place).catch((error) => (place.textContent = error.message));
 
   const pages = {
     library() {
@@ -126,7 +128,9 @@
         const by_measure = sort.includes(".");
         $("[data-measure]").textContent = by_measure ? form.elements.sort.selectedOptions[0].textContent.replace(/ \(.*\)$/, "") : "Largest leak";
         rows.replaceChildren(...cards.map((one) => row(one, by_measure)));
-        $("[data-empty]").hidden = cards.length > 0 || form.elements.search.value !== "";
+        const empty = cards.length === 0 && form.elements.search.value === "";
+        $("[data-empty]").hidden = !empty;
+        for (const place of document.querySelectorAll("[data-filled]")) place.hidden = empty;
         trash(deleted);
       }
       function row(one, by_measure) {
@@ -157,72 +161,118 @@
       }
       form.addEventListener("input", later(load));
       form.addEventListener("submit", (event) => event.preventDefault());
+      $("[data-demo]").addEventListener("click", (event) => { event.target.disabled = true; run($("[data-empty]"), "/demo", {}).then(() => (event.target.disabled = false)); });
       button.addEventListener("click", () => (location.href = `/compare?${[...chosen].map((id) => `card=${id}`).join("&")}`));
       load();
     },
 
-    async compare() {
-      const { cards, measures } = await api(`/compare${location.search}`);
-      const table = $("[data-compared]");
-      const head = el("tr", {}, el("th", { scope: "col" }, "Measure"), ...cards.map((one) => el("th", { scope: "col", class: "number" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline" }, one.place === "." ? "" : one.place))));
-      const rows = measures.map((one) => el("tr", { "data-name": `${one.name} ${one.label}`.toLowerCase() }, el("th", { scope: "row", title: one.name }, one.label),
-        ...one.cells.map((c) => el("td", { class: "number" }, c ? c.shown : "–", c && c.interval ? el("small", { class: "headline" }, c.interval) : null))));
-      table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
-      $("[data-search]").addEventListener("input", (event) => { for (const row of rows) row.hidden = !row.dataset.name.includes(event.target.value.toLowerCase()); });
-    },
+    compare() {},
 
     job() {
       const id = body.dataset.job, source = new EventSource(`/api/jobs/${id}/events`);
-      const stop = $("[data-cancel]");
+      const stop = $("[data-cancel]"), again = $("[data-again]"), asked = $("[data-probe]");
       source.onmessage = (event) => {
         const job = JSON.parse(event.data);
         $("[data-status]").replaceChildren(el("strong", {}, job.status));
         $("[data-steps]").replaceChildren(...job.steps.map((step) => el("li", {}, step)));
         stop.hidden = !["queued", "running"].includes(job.status);
+        again.hidden = !["failed", "cancelled"].includes(job.status);
         if (stop.hidden) source.close();
         problem($("[data-reason]"), job.reason && job.status !== "done" ? new Error(job.reason) : null);
+        const made = $("[data-plan-result]");
+        if (made && job.plan) made.replaceChildren(...plan_result(job.plan));
         const said = $("[data-said]"), file = $("[data-file]");
         if (said) { said.textContent = job.said; said.hidden = !job.said; }
         if (file) { file.hidden = !job.file; file.textContent = `Download ${job.file}`; }
         if (job.status !== "done") return;
+        if (asked && job.kind === "ask" && job.file && job.source) { asked.href = `/cards/${job.source}/models#answers`; asked.hidden = false; }
         if (body.dataset.then === "reload") location.reload();
         else if (job.card) location.replace(`/cards/${job.card}`);
       };
       stop.addEventListener("click", () => api(`/jobs/${id}/cancel`, { method: "POST" }).catch((error) => toast(error.message)));
+      again.addEventListener("click", async () => {
+        try { const next = await api(`/jobs/${id}/again`, { method: "POST" }); body.dataset.then === "reload" ? location.reload() : (location.href = `/jobs/${next.id}`); } catch (error) { problem($("[data-reason]"), error); }
+      });
     },
 
     new() {
-      const form = $("[data-new]"), sources = { train: "", test: "" };
-      let seen, roles = {};
+      const form = $("[data-new]"), sources = { train: "", test: "" }, names = { train: "", test: "" }, source_problem = $("[data-source-problem]");
+      let seen, roles = {}, guessed = false, kept = {};
       const steps = (show) => { for (const step of form.querySelectorAll("[data-step]")) step.hidden = !show; };
       const data = () => ({ train: sources.train || form.elements.train.value.trim(), test: sources.test || form.elements.test.value.trim(), task: form.elements.task.value, labels: form.elements.labels.value.trim(), header: form.elements.header.value,
         columns: Object.entries(roles).filter(([, column]) => column).map(([role, column]) => `${role}=${column}`).join(",") });
+      // What was entered is kept in this tab, so that the form is as it was after a look at the job and back.
+      const FORM = "cuecard-new-audit", fresh = () => { roles = {}; guessed = false; };
+      const keep = () => {
+        const fields = {};
+        for (const field of form.elements) if (field.name && field.name !== "only") fields[field.name] = field.value;
+        const off = [...form.querySelectorAll("[name=only]")].filter((box) => !box.checked).map((box) => box.value);
+        sessionStorage.setItem(FORM, JSON.stringify({ fields, off, sources, names, roles, guessed }));
+      };
+      function restore() {
+        const kind = performance.getEntriesByType("navigation")[0]?.type, stored = sessionStorage.getItem(FORM);
+        if (!stored || !["back_forward", "reload"].includes(kind)) return sessionStorage.removeItem(FORM);
+        kept = JSON.parse(stored);
+        Object.assign(sources, kept.sources);
+        Object.assign(names, kept.names);
+        roles = kept.roles;
+        guessed = kept.guessed;
+        for (const field of form.elements) if (field.name && field.name in kept.fields && field.type !== "file") field.value = kept.fields[field.name];
+        uploaded();
+        look();
+      }
+      function uploaded() {
+        for (const place of form.querySelectorAll("[data-uploaded]")) {
+          const name = names[place.dataset.uploaded];
+          place.hidden = !name;
+          place.textContent = `Uploaded: ${name}`;
+        }
+      }
       async function send(input, which) {
         const [file] = input.files;
-        sources[which] = "";
-        if (!file) return look();
-        try { sources[which] = (await api(`/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", raw: file })).upload; } catch (error) { toast(error.message); input.value = ""; }
+        sources[which] = names[which] = "";
+        problem(source_problem, null);
+        if (file) {
+          try { const done = await api(`/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", raw: file }); sources[which] = done.upload; names[which] = done.name; } catch (error) { input.value = ""; uploaded(); return problem(source_problem, new Error(`${file.name}: ${error.message}`)); }
+        }
+        uploaded();
         await look();
       }
-      for (const input of form.querySelectorAll("[data-upload]")) input.addEventListener("change", () => { if (input.dataset.upload === "train") roles = {}; send(input, input.dataset.upload); });
-      for (const name of ["train", "test"]) form.elements[name].addEventListener("change", () => { if (name === "train") roles = {}; look(); });
-      for (const name of ["task", "labels", "header"]) form.elements[name].addEventListener("change", () => { if (name === "task") roles = {}; look(); });
+      for (const input of form.querySelectorAll("[data-upload]")) input.addEventListener("change", () => { if (input.dataset.upload === "train") fresh(); send(input, input.dataset.upload); });
+      for (const name of ["train", "test"]) form.elements[name].addEventListener("change", () => { if (name === "train") fresh(); sources[name] = names[name] = ""; uploaded(); look(); });
+      for (const name of ["task", "labels", "header"]) form.elements[name].addEventListener("change", () => { if (name === "task") fresh(); look(); });
+      form.addEventListener("change", keep);
       async function look() {
+        keep();
         if (!data().train) return steps(false);
-        try { seen = await api("/preview", { method: "POST", data: data() }); } catch (error) { steps(false); return toast(error.message); }
+        const mine = (look.number = (look.number ?? 0) + 1);
+        let answer;
+        try { answer = await api("/preview", { method: "POST", data: data() }); } catch (error) { steps(false); return problem(source_problem, error); }
+        if (mine !== look.number) return;
+        seen = answer;
+        problem(source_problem, null);
+        if (!seen.columns.length) { steps(false); return problem(source_problem, new Error(seen.problem)); }
+        if (seen.problem && Object.keys(seen.suggested ?? {}).length && !Object.keys(roles).length) {
+          roles = { ...seen.suggested };
+          guessed = true;
+          return look();
+        }
         steps(true);
         for (const step of form.querySelectorAll("[data-step=options],[data-step=run]")) step.hidden = Boolean(seen.problem);
         problem($("[data-problem]", form), seen.problem ? new Error(seen.problem) : null);
-        $("[data-recognised]").textContent = seen.problem ? "Say below which column is what." : `Task: ${seen.task}. Labels in the first rows: ${seen.labels.map((one) => `${one.label} (${one.count})`).join(", ")}.`;
+        const found = seen.problem ? "Choose what each column is in the menu above it." : `Task: ${seen.task}. Labels in the first rows: ${seen.labels.map((one) => `${one.label} (${one.count})`).join(", ")}.`;
+        $("[data-recognised]").textContent = !seen.problem && guessed ? `${found} The names of the columns are not known: the menus show what their values look like. Check them.` : found;
         table();
         $("[data-command]").textContent = seen.command;
-        audits();
+        await audits();
+        keep();
       }
       function table() {
         const task = seen.task || form.elements.task.value || "pair", names = (seen.roles || {})[task] || [];
-        const of = Object.fromEntries(Object.entries(seen.recognised || {}).flatMap(([role, columns]) => String(columns).split("+").map((column) => [column.trim(), role])));
+        const split = (all) => Object.fromEntries(Object.entries(all || {}).flatMap(([role, columns]) => String(columns).split("+").map((column) => [column.trim(), role])));
+        const of = { ...split(seen.recognised), ...split(roles) };
         const menus = seen.columns.map((column) => {
-          const menu = el("select", { "aria-label": `Role of ${column}`, onchange: (event) => { for (const role of Object.keys(roles)) if (roles[role] === column) delete roles[role]; if (Object.keys(roles).length === 0) for (const [c, r] of Object.entries(of)) if (c !== column) roles[r] = roles[r] ? `${roles[r]}+${c}` : c; if (event.target.value) roles[event.target.value] = column; look(); } }, el("option", { value: "" }, "–"), ...names.map((role) => el("option", {}, role)));
+          const menu = el("select", { "aria-label": `Role of ${column}`, onchange: (event) => { for (const role of Object.keys(roles)) if (roles[role] === column) delete roles[role]; if (Object.keys(roles).length === 0) for (const [c, r] of Object.entries(of)) if (c !== column) roles[r] = roles[r] ? `${roles[r]}+${c}` : c; if (event.target.value) roles[event.target.value] = column; guessed = false; look(); } }, el("option", { value: "" }, "–"), ...names.map((role) => el("option", {}, role)));
           menu.value = of[column] && names.includes(of[column]) ? of[column] : "";
           return el("th", { scope: "col" }, bdi(column), el("br"), menu);
         });
@@ -236,6 +286,9 @@
         if (place.dataset.task === seen.task) return;
         place.dataset.task = seen.task;
         place.replaceChildren(...forms.audits.filter((one) => one.tasks.includes(seen.task)).map((one) => el("details", {}, el("summary", {}, el("label", { class: "check" }, el("input", { type: "checkbox", name: "only", value: one.name, checked: true }), ` ${one.title}`)), el("p", { class: "hint" }, one.about), el("div", { class: "fields" }, ...one.fields.map((f) => field(one.name, f))))));
+        for (const box of form.querySelectorAll("[name=only]")) if (kept.off?.includes(box.value)) box.checked = false;
+        for (const input of form.querySelectorAll("[name^='set:']")) if (kept.fields?.[input.name]) input.value = kept.fields[input.name];
+        kept = {};
       }
       function field(section, f) {
         const name = `set:${section}.${f.name}`, usual = f.default === null || f.default === undefined ? "default" : String(f.default);
@@ -251,11 +304,13 @@
         for (const input of form.querySelectorAll("[name^='set:']")) if (input.value !== "" && only.includes(input.name.slice(4).split(".")[0])) settings[input.name.slice(4)] = input.value;
         try {
           const job = await api("/audits", { method: "POST", data: { data: data(), only: only.length === boxes.length ? [] : only, settings, name: form.elements.name.value.trim() } });
+          keep();
           location.href = `/jobs/${job.id}`;
-        } catch (error) { problem($("[data-problem]", form), error); toast(error.message); }
+        } catch (error) { problem($("[data-run-problem]", form), error); }
       });
+      restore();
       const drop = $("[data-drop]"), input = $("#train-file");
-      for (const kind of ["dragover", "dragleave", "drop"]) drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.toggle("over", kind === "dragover"); if (kind === "drop" && event.dataTransfer.files.length) { input.files = event.dataTransfer.files; roles = {}; send(input, "train"); } });
+      for (const kind of ["dragover", "dragleave", "drop"]) drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.toggle("over", kind === "dragover"); if (kind === "drop" && event.dataTransfer.files.length) { input.files = event.dataTransfer.files; fresh(); send(input, "train"); } });
     },
 
     table() {
@@ -342,6 +397,9 @@
     },
 
     examples() {
+      $("[data-look-again]")?.addEventListener("click", async () => {
+        try { await api(`/cards/${card}/prepare`, { method: "POST" }); location.reload(); } catch (error) { problem($("[data-problem]"), error); }
+      });
       const form = $("[data-filter]");
       filled(form);
       const show = () => {
@@ -360,41 +418,8 @@
       show();
     },
 
-    async map() {
-      const svg = $("[data-map]"), points = [];
-      for (let offset = 0, total = 1; offset < total && offset < 20000; offset += 200) {
-        const page = await api(`/cards/${card}/tables/cluster_map?offset=${offset}&limit=200`);
-        points.push(...page.rows);
-        total = page.total;
-      }
-      const range = (name) => [Math.min(...points.map((p) => p[name])), Math.max(...points.map((p) => p[name]))];
-      const [x0, x1] = range("x"), [y0, y1] = range("y"), node = (tag, all) => { const made = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const [name, value] of Object.entries(all)) made.setAttribute(name, value); return made; };
-      for (const p of points) {
-        p.at = [20 + (960 * (p.x - x0)) / (x1 - x0 || 1), 20 + (660 * (p.y - y0)) / (y1 - y0 || 1)];
-        p.dot = node("circle", { cx: p.at[0], cy: p.at[1], r: 5 });
-        p.dot.style.setProperty("--chip", colour(p.label));
-        const title = node("title", {});
-        title.textContent = `${p.label}: ${p.text}`;
-        p.dot.append(title);
-        svg.append(p.dot);
-      }
-      $("[data-legend]").replaceChildren(...[...new Set(points.map((p) => p.label))].flatMap((label) => [chip(label), " "]));
-      const list = (chosen) => {
-        svg.classList.toggle("chosen", chosen.length > 0);
-        for (const p of points) p.dot.classList.toggle("in", chosen.includes(p));
-        $("[data-note]").textContent = chosen.length ? `${whole(chosen.length)} of ${whole(points.length)} texts on the map` : `${whole(points.length)} texts on the map`;
-        $("[data-points]").replaceChildren(...chosen.slice(0, 300).map((p) => el("li", {}, chip(p.label), " ", bdi(p.text))));
-      };
-      const menu = $("[data-cluster]");
-      for (const number of [...new Set(points.map((p) => p.cluster))].sort((a, b) => a - b)) menu.append(el("option", { value: number }, `cluster ${number}`));
-      menu.addEventListener("change", () => list(menu.value === "" ? [] : points.filter((p) => String(p.cluster) === menu.value)));
-      let line = null, path = null;
-      const place = (event) => { const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()); return [at.x, at.y]; };
-      svg.addEventListener("pointerdown", (event) => { line = [place(event)]; path?.remove(); path = node("path", {}); svg.append(path); svg.setPointerCapture(event.pointerId); });
-      svg.addEventListener("pointermove", (event) => { if (!line) return; line.push(place(event)); path.setAttribute("d", `M${line.map((at) => at.join(" ")).join("L")}Z`); });
-      svg.addEventListener("pointerup", () => { if (!line) return; const shape = line; line = null; menu.value = ""; list(shape.length < 4 ? [] : points.filter((p) => within(p.at, shape))); if (shape.length < 4) path.remove(); });
-      const within = ([x, y], shape) => shape.reduce((inside, [x1, y1], i) => { const [x2, y2] = shape[(i + shape.length - 1) % shape.length]; return y1 > y !== y2 > y && x < ((x2 - x1) * (y - y1)) / (y2 - y1) + x1 ? !inside : inside; }, false);
-      list([]);
+    map() {
+      return window.cuecardMap({ api, el, bdi, chip, colour, percent, whole, card, $ });
     },
 
     async models() {
@@ -413,14 +438,19 @@
         event.preventDefault();
         const path = form.elements.path.value.trim(), is_file = /\.(csv|tsv|jsonl?|parquet)$/i.test(path);
         const models = [...form.querySelectorAll("[name=models]:checked")].map((box) => box.value);
-        const data = { predictions: [...uploads.map((one) => one.upload), ...(path && is_file ? [path] : [])], models: [...models, ...(path && !is_file ? [path] : [])], test: form.elements.test.value.trim() };
+        const answers = [...form.querySelectorAll("[name=answers]:checked")].map((box) => box.value);
+        const cues = form.elements.cues.value.split(",").map((cue) => cue.trim()).filter(Boolean);
+        const data = { predictions: [...answers, ...uploads.map((one) => one.upload), ...(path && is_file ? [path] : [])], models: [...models, ...(path && !is_file ? [path] : [])], test: form.elements.test.value.trim(), cues };
         run(form, `/cards/${card}/probes`, data);
       });
+      answered(form).catch((error) => toast(error.message));
       const ask = $("[data-ask]");
-      ask.addEventListener("submit", (event) => {
+      if (ask.elements.model) ask.addEventListener("submit", (event) => {
         event.preventDefault();
-        const data = { endpoint: ask.elements.endpoint.value, model: ask.elements.model.value, key_variable: ask.elements.key_variable.value };
-        if (ask.elements.sample.value) data.sample = Number(ask.elements.sample.value);
+        const ticked = (name) => [...ask.querySelectorAll(`[name=${name}]:checked`)].map((box) => box.value), field = (name) => ask.elements[name].value.trim();
+        const data = { endpoint: field("endpoint"), model: field("model"), key_variable: field("key_variable"), stress: field("stress"), permute: field("permute"), prompts: ticked("prompts"), inputs: ticked("inputs"), structured: ask.elements.structured.checked, dry_run: event.submitter?.value === "dry" };
+        if (data.inputs.join() === "full") data.inputs = [];
+        for (const name of ["sample", "max_requests", "max_cost"]) if (field(name)) data[name] = Number(field(name));
         run(ask, `/cards/${card}/questions`, data);
       });
     },
@@ -434,14 +464,39 @@
       const plan = $("[data-plan]");
       plan.addEventListener("submit", (event) => {
         event.preventDefault();
-        const data = { goals: [plan.elements.goal.value], change: plan.elements.change.value };
+        const data = { goals: [plan.elements.goal.value || plan.elements.other.value.trim()], change: plan.elements.change.value };
         if (plan.elements.budget.value) data.budget = Number(plan.elements.budget.value);
         run(plan, `/cards/${card}/plans`, data);
       });
+      plan.elements.goal.addEventListener("change", () => ($("[data-other-goal]").hidden = plan.elements.goal.value !== ""));
       const { plans } = await api(`/cards/${card}/plans`);
-      $("[data-plans]").replaceChildren(...plans.map((one) => el("li", {}, el("a", { href: `/jobs/${one.id}` }, one.file ?? one.title), ` ${one.status}`)));
+      $("[data-plans]").replaceChildren(...plans.map((one) => el("li", {}, el("a", { href: `/jobs/${one.id}` }, one.file ?? one.title), ` ${one.plan ? reached(one.plan) : one.status}`)));
     },
   };
+
+  // What a plan reaches, what it changes and why.
+  const reached = (plan) => `${plan.reached ? "reaches its goal" : "does not reach its goal"}: ${plan.change} ${whole(plan.changed)} of ${whole(plan.examples)} examples (${percent(plan.changed / (plan.examples || 1))})`;
+  function plan_result(plan) {
+    const left = plan.left, short = (x) => (x === null || x === undefined ? "–" : Math.abs(x) < 1 && !Number.isInteger(x) ? percent(x) : whole(x));
+    const table = (heads, rows) => el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": heads[0] }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((title, i) => el("th", { scope: "col", class: i ? "number" : "" }, title)))), el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((text, i) => el(i ? "td" : "th", { class: i ? "number" : "", scope: i ? undefined : "row" }, text)))))));
+    return [
+      el("h2", {}, `The plan ${reached(plan)}`),
+      table(["Goal", "limit", "before", "predicted", "verified", "verdict"], plan.goals.map((one) => [bdi(one.measure), one.limits.join(" and "), short(one.before), short(one.predicted), short(one.verified), one.verdict])),
+      el("p", { class: "note" }, "Predicted: the same answers without these examples. Verified: an audit of the changed data."),
+      left ? el("p", { class: "lead" }, `On examples that the plan never saw, a fresh learner reaches ${percent(left.value)} (95 % CI ${percent(left.low)} to ${percent(left.high)}), and ${percent(left.without_the_plan)} without the plan; chance is ${percent(left.chance)}.`) : null,
+      plan.protected ? el("p", { class: "note" }, `${whole(plan.protected)} examples that contradict a strong cue are kept: they are what breaks the shortcut.`) : null,
+      plan.why?.length ? el("h3", {}, "Why examples are changed") : null,
+      plan.why?.length ? table(["Reason", "examples"], plan.why.map((one) => [bdi(one.why), whole(one.examples)])) : null,
+      plan.rows?.length ? el("h3", {}, "The first of them") : null,
+      ...(plan.rows ?? []).map((row) => el("article", { class: "example" }, row.premise ? el("p", { class: "premise", dir: "auto" }, bdi(row.premise)) : null, el("p", { dir: "auto" }, bdi(row.text)), el("p", { class: "source" }, chip(row.label), el("span", {}, bdi(row.why))))),
+    ].filter(Boolean);
+  }
+  // Answers of language models about this dataset, to be probed together.
+  async function answered(form) {
+    const { answers } = await api(`/cards/${card}/answers`);
+    $("[data-answers-field]").hidden = !answers.length;
+    $("[data-answers]").replaceChildren(...answers.map((one) => el("label", { class: "check" }, el("input", { type: "checkbox", name: "answers", value: one.path, onchange: (event) => { const cues = form.elements.cues; if (event.target.checked && one.stress && !cues.value) cues.value = one.stress; } }), ` ${one.title}${one.stress ? `, with and without “${one.stress}”` : ""} (${one.path})`)));
+  }
 
   const points = (x) => (x === null || x === undefined ? "–" : `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(100 * x).toFixed(1)}`);
   // A dot with its interval on a line from -100 to +100 points, 0 in the middle.
