@@ -80,6 +80,16 @@ def address(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     schema = ["x", "y", "label", "text", "cluster"]
     frame = pl.DataFrame(points, schema=schema, orient="row")
     frame.write_parquet(root / "cards" / "houses" / "tables" / "cluster_map.parquet")
+    regions = {
+        "cluster": [0, 1], "words": ["nobody, street, house", "river, tree"], "size": [50, 50], "label": ["no", "yes"],
+        "share": [0.9, 0.5], "share_low": [0.8, 0.4], "share_high": [0.95, 0.6], "prior": [0.5, 0.5],
+        "divergence_l2": [0.3, 0.01],
+    }  # fmt: skip
+    pl.DataFrame(regions).write_parquet(root / "cards" / "houses" / "tables" / "clusters.parquet")
+    steps = [(i / 100, 0.5 if i < 30 else 0.0, 0.0, 0.2 if i < 5 else 0.0) for i in range(41)]
+    curve = pl.DataFrame(steps, schema=["threshold", "share_above", "null_low", "null_high"], orient="row")
+    curve.write_parquet(root / "cards" / "houses" / "tables" / "cluster_curve.parquet")
+    pairs(60).rename({"premise": "one", "hypothesis": "two", "label": "three"}).write_csv(root / "odd.csv")
     prepare(root / "cards" / "houses", root)
     probed(root)
     state = State(root / ".cuecard" / "app.sqlite3")
@@ -218,6 +228,7 @@ def test_pages_fit_a_phone_and_have_no_serious_accessibility_problem_light_or_da
         "/",
         "/new",
         "/jobs",
+        "/help",
         job,
         card,
         f"{card}/cues",
@@ -291,7 +302,6 @@ def test_points_of_the_map_are_listed_by_a_lasso_and_by_keyboard(page: Any, addr
     assert "<img src=x onerror=" in page.locator("[data-points] li").first.inner_text()
     page.locator("[data-cluster]").focus()
     page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
     playwright.expect(page.locator("[data-points] li")).to_have_count(50)
     assert page.title().endswith("CueCard")
 
@@ -322,3 +332,59 @@ def test_a_table_of_the_overview_is_filtered_and_a_whole_table_is_sorted(page: A
     page.locator("th[aria-sort=ascending]").wait_for()
     first = page.locator("tbody th a").all_inner_texts()
     assert first == sorted(first)
+
+
+def test_a_threshold_outlines_the_regions_that_deviate_and_names_them(page: Any, address: str) -> None:
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    page.goto(f"{address}{card}/map")
+    said = page.locator("[data-said]")
+    playwright.expect(said).to_contain_text("1 of 2 regions, 50.0 % of the texts")
+    playwright.expect(page.locator("[data-map] .names text")).to_have_text(["nobody, street, house"])
+    playwright.expect(page.locator("[data-map] circle.deviates")).to_have_count(50)
+    page.locator("[data-threshold]").focus()
+    page.keyboard.press("Home")
+    playwright.expect(said).to_contain_text("2 of 2 regions")
+    playwright.expect(page.locator("[data-map] .edge")).to_have_count(2)
+    page.keyboard.press("End")
+    playwright.expect(said).to_contain_text("0 of 2 regions")
+    playwright.expect(page.locator("[data-map] .edge")).to_have_count(0)
+    page.locator("[data-cluster]").select_option(label="nobody, street, house · no 90.0 %")
+    page.get_by_role("link", name="See these examples").wait_for()
+
+
+def test_a_form_is_as_it_was_after_a_look_at_its_job_which_can_run_again(page: Any, address: str) -> None:
+    page.goto(f"{address}/new")
+    page.locator("[name=train]").fill("odd.csv")
+    page.locator("[name=train]").press("Tab")
+    page.get_by_text("The names of the columns are not known").wait_for()
+    assert page.get_by_label("Role of two").input_value() == "hypothesis"  # proposed by its values
+    page.locator("[name=name]").fill("odd pairs")
+    page.locator("[name=only]").first.wait_for()
+    page.locator("[name=only][value=cues]").uncheck()
+    page.get_by_role("button", name="Run the audit").click()
+    page.wait_for_url("**/jobs/*")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled.").wait_for()
+    first = page.url
+    page.get_by_role("button", name="Run it again").click()
+    page.wait_for_url(lambda url: "/jobs/" in url and url != first)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled.").wait_for()
+    page.go_back()
+    page.wait_for_url(first)
+    page.go_back()
+    page.wait_for_url("**/new")
+    page.get_by_text("The names of the columns are not known").wait_for()
+    page.locator("[name=only]").first.wait_for()
+    assert page.locator("[name=train]").input_value() == "odd.csv"
+    assert page.locator("[name=name]").input_value() == "odd pairs"
+    assert page.get_by_label("Role of two").input_value() == "hypothesis"
+    playwright.expect(page.locator("[name=only][value=cues]")).not_to_be_checked()
+
+
+def test_a_comparison_says_first_what_changed(page: Any, address: str) -> None:
+    page.goto(address)
+    card = Path(page.locator("tbody th a").first.get_attribute("href")).name
+    page.goto(f"{address}/compare?card={card}&card={card}")
+    page.get_by_role("heading", name="Unchanged.").wait_for()

@@ -7,7 +7,6 @@ import contextlib
 import csv
 import json
 import os
-import shlex
 import shutil
 import signal
 import sqlite3
@@ -19,10 +18,11 @@ from typing import Any
 
 from cuecard._lazy import PYTHON
 from cuecard.errors import in_form
+from cuecard.web.forms import reading_of_card
 from cuecard.web.library import Library
 from cuecard.web.requests.bodies import Json
 from cuecard.web.requests.guard import LOG, without_message
-from cuecard.web.requests.places import own_file
+from cuecard.web.requests.places import inside, own_file
 from cuecard.web.requests.uploads import remove_unfinished
 from cuecard.web.state import ENDED, AppSettings, Job, State
 
@@ -200,11 +200,14 @@ class Jobs:
 
     def _source(self, job: Job) -> str | None:
         """Return the card whose dataset a job read, the oldest of them."""
-        if job.kind != "ask" or not job.arguments:
+        if job.kind != "ask" or job.status != "done":
             return None
-        train = job.arguments[0].removeprefix(f"{self.settings.root.resolve()}/")
-        named = [entry for entry in self.library.entries() if train in shlex.split(entry.command)[2:]]
-        return min(named, key=lambda entry: entry.created).id if named else None
+        ended = {}
+        for entry in self.library.entries():
+            reading = reading_of_card(entry.command, entry.folder)
+            if reading is not None and inside(self.settings.root, reading.train) == Path(job.arguments[0]):
+                ended[entry.created] = entry.id
+        return ended[min(ended)] if ended else None
 
     def _said(self, job: Job) -> str:
         """Return what a job printed, paths as the user knows them."""

@@ -21,7 +21,7 @@ from cuecard.data.reading.formats import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.web.explorer import Explorer
-from cuecard.web.forms import NOT_OF_TRAINING, Reading, names_in, reading_of_card, shown_command
+from cuecard.web.forms import NOT_OF_TRAINING, Reading, all_forms, names_in, reading_of_card, shown_command
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
 from cuecard.web.requests.bodies import (
@@ -246,7 +246,12 @@ class Service:
                 "Variable that holds the key: only those that the server was started with are read. Start it again "
                 "with `cuecard serve --key-variable NAME`."
             )
+        possible = all_forms()["inputs"].get(entry.task, [])
+        if wrong := [name for name in body.inputs if name not in possible]:
+            raise UsageError(f"Parts of the input: {wrong[0]!r} is none; possible are {', '.join(possible)}.")
         out = self._free(self.settings.predictions, f"{_word(body.model)}.jsonl")
+        if body.dry_run:  # writes nothing
+            out = self.settings.predictions / "counted.jsonl"
         arguments = [*reading.arguments(), "--endpoint", body.endpoint, "--model", body.model]
         for prompt in body.prompts:
             arguments += [

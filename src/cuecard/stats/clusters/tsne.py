@@ -32,7 +32,7 @@ def tsne(points: Singles, *, perplexity: float = 30.0) -> Singles:
     start = points[:, :2] if points.shape[1] > 1 else np.column_stack([points[:, 0], np.zeros(n)])
     rate = max(n / EXAGGERATION / 4, 50.0)
     widths = start.std(axis=0)
-    # Single precision can lose an axis while neighbours pull strongly: then the map begins again, as wide as it is high.
+    # Single precision can lose an axis while neighbours pull strongly: then the map begins again, as wide as high.
     for width in (widths[0] or 1, np.where(widths > 0, widths, 1)):
         places = np.ascontiguousarray(start / width * BEGINNING, dtype=np.float32)
         _native.descend(

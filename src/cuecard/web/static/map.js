@@ -17,7 +17,8 @@ window.cuecardMap = async ({ api, el, bdi, chip, colour, percent, whole, card, $
     }
     return all;
   }
-  const [points, clusters, curve] = await Promise.all([rows("cluster_map", 20000), rows("clusters", 2000).catch(() => []), rows("cluster_curve", 400).catch(() => [])]);
+  const { tables } = await api(`/cards/${card}/tables`), present = (name, most) => (tables.includes(name) ? rows(name, most) : []);
+  const [points, clusters, curve] = await Promise.all([rows("cluster_map", 20000), present("clusters", 2000), present("cluster_curve", 400)]);
   const svg = $("[data-map]"), slider = $("[data-threshold]"), menu = $("[data-cluster]");
   const by_number = new Map(clusters.map((one) => [one.cluster, one]));
   for (const number of new Set(points.map((p) => p.cluster))) if (!by_number.has(number)) by_number.set(number, { cluster: number, words: `region ${number}` });
@@ -25,7 +26,7 @@ window.cuecardMap = async ({ api, el, bdi, chip, colour, percent, whole, card, $
   // Places
   const range = (name) => [Math.min(...points.map((p) => p[name])), Math.max(...points.map((p) => p[name]))];
   const [x0, x1] = range("x"), [y0, y1] = range("y");
-  const outlines = node("g", { class: "outlines" }), dots = node("g"), names = node("g", { class: "names" });
+  const outlines = node("g", { class: "outlines" }), dots = node("g", { class: "dots" }), names = node("g", { class: "names" });
   svg.append(outlines, dots, names);
   for (const p of points) {
     p.at = [30 + (940 * (p.x - x0)) / (x1 - x0 || 1), 30 + (640 * (p.y - y0)) / (y1 - y0 || 1)];
@@ -34,23 +35,14 @@ window.cuecardMap = async ({ api, el, bdi, chip, colour, percent, whole, card, $
     p.dot.append(node("title", {}, `${p.label}: ${p.text}`));
     dots.append(p.dot);
   }
-  const middle = (values) => { const sorted = [...values].sort((a, b) => a - b); return sorted[Math.floor(sorted.length / 2)]; };
+  // A region is where points of a cluster lie close together; it is named at its densest place.
+  const NEAR = 75;
   for (const one of by_number.values()) {
     one.points = points.filter((p) => p.cluster === one.cluster);
     if (!one.points.length) continue;
-    one.at = [middle(one.points.map((p) => p.at[0])), middle(one.points.map((p) => p.at[1]))];
-    const near = [...one.points].sort((a, b) => away(a, one) - away(b, one)).slice(0, Math.max(3, Math.ceil(0.85 * one.points.length)));
-    one.outline = hull(near.map((p) => p.at));
-  }
-  function away(p, one) { return Math.hypot(p.at[0] - one.at[0], p.at[1] - one.at[1]); }
-  // The convex hull (Andrew's monotone chain), widened a little.
-  function hull(all) {
-    const sorted = [...all].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    const turn = (o, a, b) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
-    const half = (ordered) => { const kept = []; for (const p of ordered) { while (kept.length > 1 && turn(kept.at(-2), kept.at(-1), p) <= 0) kept.pop(); kept.push(p); } kept.pop(); return kept; };
-    const ring = [...half(sorted), ...half(sorted.reverse())];
-    const cx = ring.reduce((sum, p) => sum + p[0], 0) / (ring.length || 1), cy = ring.reduce((sum, p) => sum + p[1], 0) / (ring.length || 1);
-    return ring.map(([x, y]) => { const d = Math.hypot(x - cx, y - cy) || 1; return [x + (12 * (x - cx)) / d, y + (12 * (y - cy)) / d]; });
+    for (const p of one.points) p.near = one.points.reduce((count, q) => count + (Math.hypot(p.at[0] - q.at[0], p.at[1] - q.at[1]) < NEAR), 0) - 1;
+    one.core = one.points.filter((p) => p.near > 0);
+    one.at = one.points.reduce((best, p) => (p.near > best.near ? p : best)).at;
   }
   const shown = [...by_number.values()].filter((one) => one.points.length);
   const title = (one) => String(one.words ?? `region ${one.cluster}`).split(",").slice(0, 3).join(",");
@@ -67,13 +59,15 @@ window.cuecardMap = async ({ api, el, bdi, chip, colour, percent, whole, card, $
     const least = value(), beyond = shown.filter((one) => distance(one) >= least && clusters.length);
     const inside = new Set(beyond.map((one) => one.cluster));
     for (const p of points) { p.dot.classList.toggle("deviates", inside.has(p.cluster)); p.dot.setAttribute("r", inside.has(p.cluster) ? 6 : 3); }
-    outlines.replaceChildren(...beyond.map((one) => { const made = node("polygon", { points: one.outline.map((at) => at.join(",")).join(" ") }); made.style.setProperty("--chip", one.label ? colour(one.label) : ""); return made; }));
+    const ring = (one, name, r) => { const made = node("g", { class: name }); made.style.setProperty("--chip", one.label ? colour(one.label) : ""); made.append(...one.core.map((p) => node("circle", { cx: p.at[0], cy: p.at[1], r }))); return made; };
+    const ascending = [...beyond].sort((a, b) => distance(a) - distance(b));
+    outlines.replaceChildren(...ascending.flatMap((one) => [ring(one, "edge", 21), ring(one, "ground", 19), ring(one, "tint", 19)]));
     // A name keeps clear of those that are there already: the strongest region comes first.
     const placed = [];
     names.replaceChildren();
     for (const one of [...beyond].sort((a, b) => distance(b) - distance(a)).slice(0, 12)) {
       const text = title(one), width = 8.6 * text.length + 12, x = Math.min(1000 - width / 2, Math.max(width / 2, one.at[0]));
-      let y = Math.max(26, Math.min(...one.outline.map((at) => at[1])) - 8);
+      let y = Math.max(26, one.at[1] - 28);
       while (placed.some((other) => Math.abs(other.x - x) < (other.width + width) / 2 && Math.abs(other.y - y) < 24) && y < 680) y += 24;
       placed.push({ x, y, width });
       names.append(node("rect", { x: x - width / 2, y: y - 16, width, height: 22, rx: 5 }), node("text", { x, y, "text-anchor": "middle" }, text));
