@@ -12,7 +12,7 @@ CHECKED := $(VENV)/.checked
 FAST    := $(VENV)/.fast
 BUILD   := $(BIN)/python setup.py -q build_ext --inplace --force
 
-.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package pythons release licences bench calibration fuzz reproduce reproduce-fast docs clean
+.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package pythons runners release licences bench calibration fuzz reproduce reproduce-fast docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -54,6 +54,9 @@ package: $(DEV) # wheel and sdist, reproducible, tried in empty environments
 
 pythons: $(DEV) # wheel, demo and core tests with each Python of PYTHONS
 	PYTHONS="$(PYTHONS)" $(BIN)/python scripts/try_install.py pythons
+
+runners: $(DEV) # the demo by uvx and by pipx, from this checkout
+	$(BIN)/python scripts/try_install.py runners
 
 release: $(DEV) # the same with every Python of PYTHONS and with every extra
 	$(PIP) install -q -c constraints.txt --group release

@@ -3,6 +3,7 @@
     python scripts/try_install.py minimum    # the lowest versions that pyproject.toml allows: core tests
     python scripts/try_install.py core       # no extras: core tests and the commands of the docs
     python scripts/try_install.py pythons    # the wheel and the core tests with each Python of PYTHONS
+    python scripts/try_install.py runners    # `uvx --from .` and `pipx run --spec .`: the demo without an installation
 
 Each environment is made in a temporary folder and removed again. TESTS may follow the name, as pytest takes them.
 PYTHONS is an environment variable with commands such as `python3.11 python3.12 python3.13`; those it does not find are
@@ -87,8 +88,26 @@ def core(folder: Path, tests: Sequence[str]) -> None:
     run(python, "-m", "pytest", "-q", "-m", "not slow", *(tests or (*CORE, "tests/docs")))
 
 
+def runners(folder: Path, tests: Sequence[str]) -> None:
+    """Run the demo from this checkout with uvx and with pipx, which make environments of their own."""
+    del tests  # the demo is the test
+    programs = environment(folder / "runners").parent
+    run(programs / "python", "-m", "pip", "install", "-q", "uv", "pipx")
+    own = {
+        "CUECARD_CACHE": str(folder / "cache"),
+        "PIPX_HOME": str(folder / "pipx"),
+        "UV_PYTHON": sys.executable,
+    }
+    demo = ("cuecard", "demo", "--quiet", "--out")
+    run(programs / "uvx", "--from", ".", *demo, folder / "by-uvx", **own)
+    run(programs / "pipx", "run", "--python", sys.executable, "--spec", ".", *demo, folder / "by-pipx", **own)
+    for name in ("by-uvx", "by-pipx"):
+        if not (folder / name / "report.html").is_file():
+            sys.exit(f"{name} wrote no report.")
+
+
 if __name__ == "__main__":
-    ways = {"minimum": minimum, "core": core, "pythons": pythons}
+    ways = {"minimum": minimum, "core": core, "pythons": pythons, "runners": runners}
     if len(sys.argv) < 2 or sys.argv[1] not in ways:
         sys.exit(f"Usage: python scripts/try_install.py {'|'.join(ways)} [TESTS]")
     with tempfile.TemporaryDirectory() as place:
