@@ -296,7 +296,11 @@ def _measures(summary: Row) -> list[Measure]:
 
 def _findings(summary: Row) -> list[Finding]:
     findings = []
-    biased = [row for row in summary["rows"] if row["result"] == "biased"]
+    # The order of pairs has a finding in the section of comparisons.
+    ordered = (PAIRS, "place")
+    biased = [
+        row for row in summary["rows"] if row["result"] == "biased" and (row["form"], row["test"]) != ordered
+    ]
     for judge, test in dict.fromkeys((row["judge"], row["test"]) for row in biased):
         findings.append(_bias([row for row in biased if (row["judge"], row["test"]) == (judge, test)]))
     for model, part in summary["judges"].items():
