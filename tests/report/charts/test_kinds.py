@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -99,3 +101,20 @@ def test_cells_are_at_their_steps_and_not_in_a_corner() -> None:
 def test_a_chart_of_a_table_that_was_not_looked_up_is_an_error() -> None:
     with pytest.raises(TypeError, match="'somewhere' of the chart 'T' has not been looked up"):
         draw(Bars(title="T", data="somewhere", alt="", y="name", x=SHARE))
+
+
+def test_a_pale_cell_is_written_on_in_the_ink_of_the_scheme() -> None:
+    rows = pl.DataFrame(
+        {"x": ["a", "b"], "y": ["m", "m"], "v": [1.0, -1.0], "text": ["+1", "−1"], "pale": [False, True]}
+    )
+    chart = HeatMap(
+        title="t", alt="", data=rows, x="x", y="y", value=Axis("v"), middle=0.0, text="text", faint="pale"
+    )
+    layers = draw(chart).to_dict()["layer"]
+    texts = [layer for layer in layers if layer["mark"]["type"] == "text"]
+    assert [(t["transform"][0]["filter"], "color" in t["mark"]) for t in texts] == [
+        ("!datum['pale']", True),
+        ("datum['pale']", False),
+    ]
+    plain = draw(replace(chart, faint="", wide=False)).to_dict()
+    assert plain["width"] == "container"

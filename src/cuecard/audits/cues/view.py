@@ -176,7 +176,7 @@ def _map(outcome: Outcome, frame: pl.DataFrame) -> CueMap:
         critical_p=critical_p(outcome, frame),
         instances=outcome.instances.get("train", 0),
         named="named",
-        x_title=f"share of the {noun} with the feature (logarithmic)",
+        x_title=f"share of {noun} with it (logarithmic)",
         colours=outcome.labels,
         tooltip=_point(outcome),
         alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by the share of the {noun} with them "
@@ -214,7 +214,7 @@ def _label_chart(outcome: Outcome, label: str) -> Intervals:
         x=Axis("share", "", "percent", domain=(max(0.0, min(start - 0.05, 0.5)), 1.0), ticks=4),
         low="share_low",
         high="share_high",
-        second="test_share",
+        second="test_share" if tested else "",
         colour="label",
         line=chance,
         colours=outcome.labels,

@@ -207,6 +207,7 @@ def _carrying(outcome: Outcome) -> list[Chart]:
 def _leak_scores(outcome: Outcome) -> Histogram:
     table = outcome.tables["leak_histogram"].filter(pl.col("split") == outcome.summary["evaluated"])
     present = set(table["label"])
+    lines = {line["name"]: line for line in outcome.summary["baselines"]}
     return Histogram(
         title="Leak scores",
         data=table,
@@ -216,8 +217,9 @@ def _leak_scores(outcome: Outcome) -> Histogram:
         colour="label",
         colours=[label for label in outcome.labels if label in present] or ["all"],
         alt="Histogram of the probability of the correct answer under a partial-input model.",
-        caption="Probability of the correct answer of each example under a model that sees part of the input.",
-        brief="Probability of the correct answer for a model that sees part of the input.",
+        caption="Probability of the correct answer of each example under a model that sees part of the input. ┆ chance",
+        brief="Probability of the correct answer for a model that sees part of the input. ┆ chance",
+        line=lines[outcome.summary["primary"]]["chance"],
         wide=False,
     )
 

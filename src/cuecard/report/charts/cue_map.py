@@ -32,7 +32,7 @@ from cuecard.wording import percent
 MOST_NAMES = 22
 #: Labels whose chance and significance are drawn: all, or those with the most cues.
 MOST_CURVES = 8
-_NAME_CANDIDATES = 300
+_NAME_CANDIDATES, _FIRST = 300, 2
 #: On the first screen it is smaller than in its section.
 _SIZE, _HEIGHT = (600.0, 300.0), 440
 #: The highest share of an axis, which leaves room above a share of 1.
@@ -142,11 +142,14 @@ def _spoken(family: str, feature: str) -> str:
 
 
 def _names(chart: CueMap) -> list[dict[str, Any]]:
-    """Return the points to write a name beside: named elsewhere, then the strongest, clear of those before."""
+    """Return the points to write a name beside: the strongest and those named elsewhere first, clear of others."""
     cues = chart.frame
     strong = cues.head(_NAME_CANDIDATES).filter("significant")
     if chart.named:
-        strong = pl.concat([cues.filter(chart.named), strong.filter(~pl.col(chart.named))])
+        # The very strongest are read off the map first, whether they are named elsewhere or not.
+        strong = pl.concat([strong.head(_FIRST), cues.filter(chart.named), strong]).unique(
+            ["family", "feature"], keep="first", maintain_order=True
+        )
     width, height = _SIZE
     lowest, highest = (log(max(1, end)) for end in _ends(cues))
     taken: list[tuple[float, float, float]] = []
@@ -156,10 +159,14 @@ def _names(chart: CueMap) -> list[dict[str, Any]]:
         name = str(shown(_spoken(row["family"], row["feature"])))
         at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9) * width
         length = 14 + 7.0 * len(name)
-        align, left = ("left", at) if at < 0.75 * width else ("right", at - length)
-        right, middle = left + length, row["share"] * height
-        if all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
-            taken.append((left, right, middle))
+        middle = row["share"] * height
+        # On the right of its point where there is room, otherwise on the left.
+        sides = [("left", at), ("right", at - length)]
+        for align, left in sides if at < 0.75 * width else sides[::-1]:
+            free = all(left + length < a or b < left or abs(middle - m) > 16 for a, b, m in taken)
+            if not free or left < 0 or left + length > width:
+                continue
+            taken.append((left, left + length, middle))
             written.append(
                 {
                     "feature": name,
@@ -169,4 +176,5 @@ def _names(chart: CueMap) -> list[dict[str, Any]]:
                     "rank": len(written),
                 }
             )
+            break
     return written[:MOST_NAMES]

@@ -208,18 +208,30 @@ def draw_heat_map(chart: HeatMap) -> alt.LayerChart | alt.FacetChart:
         color=alt.Color(f"{value.column}:Q", scale=scale, legend=legend)
     )
     if chart.faint:
-        cells = cells.encode(opacity=either(alt.OpacityValue, f"datum[{chart.faint!r}]", 0.5, 1.0))
+        cells = cells.encode(opacity=either(alt.OpacityValue, f"datum[{chart.faint!r}]", 0.3, 1.0))
     if chart.facet:
         panels = cells.properties(width=PANEL, height=PANEL)
         return panels.facet(
             column=alt.Column(f"{chart.facet}:N", title=None, sort=ordered(chart, chart.facet))
         )
-    text = base.mark_text(fontSize=11, color=INK, **SILENT).encode(text=alt.Text(f"{chart.text}:N"))
+    texts = _written_in_cells(chart, base)
     if chart.wide:
-        return alt.layer(cells, text, width=alt.Step(100), height=alt.Step(24))
+        return alt.layer(cells, *texts, width=alt.Step(100), height=alt.Step(24))
     # Numbers are written where a cell is wide enough for them; the tooltip has them in any case.
-    text = text.encode(opacity=_room_for_numbers(len(columns)))
-    return alt.layer(cells, text, width="container", height=alt.Step(24))
+    room = _room_for_numbers(len(columns))
+    return alt.layer(
+        cells, *(text.encode(opacity=room) for text in texts), width="container", height=alt.Step(24)
+    )
+
+
+def _written_in_cells(chart: HeatMap, base: alt.Chart) -> list[alt.Chart]:
+    """Return the text of cells: dark on a cell of full strength, in the ink of the scheme on one that is pale."""
+    text = {"text": alt.Text(f"{chart.text}:N")}
+    if not chart.faint:
+        return [base.mark_text(fontSize=11, color=INK, **SILENT).encode(**text)]
+    strong = base.transform_filter(f"!datum[{chart.faint!r}]").mark_text(fontSize=11, color=INK, **SILENT)
+    pale = base.transform_filter(f"datum[{chart.faint!r}]").mark_text(style="name", fontSize=11, **SILENT)
+    return [strong.encode(**text), pale.encode(**text)]
 
 
 def _room_for_numbers(columns: int) -> alt.OpacityValue:

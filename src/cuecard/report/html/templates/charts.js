@@ -16,10 +16,14 @@ window.cuecard = Object.assign(window.cuecard ?? {}, (() => {
     // A chart of the first screen is lower than in its section.
     const height = Number(place.dataset.height);
     const spec = height && typeof declared.height === "number" ? { ...declared, height } : declared;
+    // On a phone, entries of a legend that do not fit beside each other are below each other.
+    const look = place.clientWidth < 420 ? { ...config, legend: { ...config.legend, columns: 2 } } : config;
     const { view } = await window.vegaEmbed(place, fitted(spec, place.clientWidth), {
-      mode: "vega-lite", renderer: "svg", ast: true, config, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true },
+      mode: "vega-lite", renderer: "svg", ast: true, config: look, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true },
     });
     place.parentNode.querySelector(".save")?.remove();
+    if (place.scrollWidth > place.clientWidth + 1) place.tabIndex = 0;  // wider than the page: scrolled by keyboard, too
+    else place.removeAttribute("tabindex");
     const line = document.createElement("p");
     line.className = "save";
     line.append("Save as ");
