@@ -19,7 +19,9 @@ def plotted(reproduction: Reproduction, result: Result) -> Scatter | None:
     if result.plot is None:
         return None
     points = point_table(reproduction, result.plot)
-    titles = {reading.key: reading.column for reading in _readings(reproduction)}
+    titles: dict[str, str] = {}  # the first column of a key is that of the paper; others are of another model
+    for reading in _readings(reproduction):
+        titles.setdefault(reading.key, reading.column)
     x, y = titles[result.plot.x], titles[result.plot.y]
     counts = points["numbers"].value_counts()
     n = dict(zip(counts["numbers"], counts["count"], strict=True))

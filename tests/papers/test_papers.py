@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -303,6 +304,10 @@ def test_a_figure_of_two_printed_columns_has_a_point_of_each_where_both_are_know
         row("Table 3", "SICK/s2", "part", "60", 57.0),
         row("Table 3", "MNLIdb/s1", "part", "34", None),
         row("Table 3", "elsewhere/s1", "part", "34", 1.0),
+        replace(
+            row("Table 2", "SICK", "full", "87.8", 85.0),
+            readings=(Reading("full", "87.8", 85.0, column="other"),),
+        ),
         figure,
     )
     chart = plotted(Reproduction("p", "P", "P.", results), figure)
@@ -312,6 +317,7 @@ def test_a_figure_of_two_printed_columns_has_a_point_of_each_where_both_are_know
         ("MNLIdb/s1", "printed", 90.0, 34.0),
     ]
     assert chart.caption == "2 printed points, 1 of ours."
+    assert (chart.x.title, chart.y.title) == ("full", "part")
     assert plotted(Reproduction("p", "P", "P.", results), results[0]) is None
 
 
