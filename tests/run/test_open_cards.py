@@ -8,7 +8,9 @@ import pytest
 from benchmarks.calibration.open_sets import about, asked, loaded
 
 import cuecard as cc
+from cuecard.report.charts.kinds import draw
 from cuecard.report.markdown import finding_markdown
+from cuecard.report.sections import section_view
 from cuecard.run.next_commands import next_commands
 
 
@@ -46,6 +48,15 @@ def test_reports_and_issues_show_it(card, tmp_path):
     markdown = finding_markdown(card, next(f for f in card.findings if f.id == "open_answers/prior"))
     assert "Question: " in markdown
     assert "Answer: Riga" in markdown
+
+
+def test_charts_and_tables_are_drawn(card):
+    for name in card.sections:
+        view = section_view(card, name)
+        assert all(draw(chart).to_dict() for chart in view.charts)
+        assert all(len(row) == len(table.columns) for table in view.tables for row in table.rows)
+    assert [chart.name for chart in section_view(card, "open_answers").charts] == ["rules"]
+    assert [chart.name for chart in section_view(card, "answer_place").charts] == ["tenths", "choices"]
 
 
 def test_the_terminal_says_questions_and_no_labels(card):

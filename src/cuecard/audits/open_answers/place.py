@@ -55,6 +55,8 @@ TENTHS_NAMED = tuple(
 )
 TENTHS = len(TENTHS_NAMED)
 SHOWN = 3
+#: A choice that most contexts offer is about the dataset, not about a part of it.
+NEARLY_ALL = 0.9
 _LN10 = float(np.log(10.0))
 _FREQUENT = FREQUENT_WORDS["en"]
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -306,7 +308,7 @@ def _findings(summary: Summary, data: Questions, found: Found) -> list[Finding]:
 
 def _choice(line: Summary, summary: Summary, data: Questions, found: Found) -> Finding:
     what = RULES[line["place"]][0]
-    coverage = min(1.0, line["n"] / summary["n"])
+    coverage = line["n"] / summary["n"]
     gain = coverage * (line["low"] - line["chance"]) / max(1 - line["chance"], 1e-9)
     text = (
         f"{what[:1].upper()}{what[1:]} of the context is the right answer to {percent(line['share'])} of "
@@ -318,7 +320,8 @@ def _choice(line: Summary, summary: Summary, data: Questions, found: Found) -> F
     return Finding(
         NAME, severity_of(gain), f"The answer is often {what} of the context", text, value=line["share"],
         low=line["low"], high=line["high"], chance=line["chance"], n=line["n"], key=line["place"],
-        coverage=coverage, q_value=line["p_value"], evidence=_evidence(line["place"], data, found),
+        coverage=1.0 if coverage >= NEARLY_ALL else coverage, q_value=line["p_value"],
+        evidence=_evidence(line["place"], data, found),
     )  # fmt: skip
 
 

@@ -86,7 +86,10 @@ def place_view(outcome: Outcome) -> View:
             Table(
                 "Places and choices",
                 "places",
-                {
+                data=table.with_columns(
+                    pl.col("place").replace(CHOICES).str.replace_all("_", " ", literal=True)
+                ),
+                columns={
                     "place": Column("Place or choice"),
                     "share": Column("Share", "percent"),
                     **interval_columns(),

@@ -123,7 +123,12 @@ def _tables(outcome: Outcome) -> list[Table]:
         "words": Column("Median words", "number", brief=False),
     }
     shown = [
-        Table("Blind rules", "rules", rules),
+        Table(
+            "Blind rules",
+            "rules",
+            rules,
+            data=outcome.rows("rules").with_columns(pl.col("rule").replace(RULES)),
+        ),
         Table("Commonest answers", "common_answers", answers, most=MOST_ROWS),
         Table("Commonest answer by kind of question", "kinds", kinds, most=MOST_ROWS),
         Table("Formats of answers", "formats", formats, most=MOST_ROWS),
