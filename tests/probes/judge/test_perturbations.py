@@ -37,6 +37,9 @@ def test_the_last_number_is_another_one():
     assert changed("number", "It costs 4.50 euros.") != "It costs 4.50 euros."
     assert changed("number", "In version v2.1 of A-10 nothing changed.") is None
     assert changed("number", "No number.") is None
+    assert changed("number", "1. It is good. 2. It is bad.") is None  # these count the items
+    assert changed("number", "1. It has 12 rooms.\n2) It is old.").startswith("1. It has ")
+    assert changed("number", "It is 5.") != "It is 5."
 
 
 @pytest.mark.parametrize(
@@ -48,6 +51,8 @@ def test_the_last_number_is_another_one():
         ("That isn't true.", "That is true."),
         ("They won't come.", "They will come."),
         ("Rivers flow.", None),
+        ("How would you go there? The road is long.", "How would you go there? The road is not long."),
+        ("Is it far?", None),
     ],
 )
 def test_a_statement_is_denied_or_affirmed(text, negated):

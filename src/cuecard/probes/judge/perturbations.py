@@ -46,6 +46,7 @@ _CITATIONS = (
     " (Harwick & Lindqvist, 2019, Journal of Applied Inquiry 14(2), 211–230)",
     " (see Okafor et al., 2021, Annual Review of Practical Knowledge, p. 87)",
 )
+_END = re.compile(r"[.!?](?=\s|$)|\n")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 _NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:\.\d+)?(?![\w/-]|[.,]\d)")
 _AUXILIARY = re.compile(
@@ -96,7 +97,7 @@ def _cited(response: str, prompt: str, rng: random.Random) -> str:
 def _misnumbered(response: str, prompt: str, rng: random.Random) -> str | None:
     """Return the response with its last number changed by more than any rounding."""
     del prompt
-    numbers = list(_NUMBER.finditer(response))
+    numbers = [found for found in _NUMBER.finditer(response) if not _numbers_an_item(response, found)]
     if not numbers:
         return None
     last = numbers[-1]
@@ -106,10 +107,26 @@ def _misnumbered(response: str, prompt: str, rng: random.Random) -> str | None:
     return f"{response[: last.start()]}{changed:.{digits}f}{response[last.end() :]}"
 
 
+def _numbers_an_item(response: str, found: re.Match[str]) -> bool:
+    """Return whether a number only counts the items of a list, such as “2.” at the start of a line or a sentence."""
+    before = response[: found.start()].rstrip(" \t*#-")
+    starts = not before or before[-1] in ".!?:;\n"
+    return starts and re.match(r"[.):]\s", response[found.end() : found.end() + 2]) is not None
+
+
+def _in_a_statement(pattern: re.Pattern[str], response: str) -> re.Match[str] | None:
+    """Return the first match that is not in a question."""
+    for found in pattern.finditer(response):
+        end = _END.search(response, found.end())
+        if end is None or end[0] != "?":
+            return found
+    return None
+
+
 def _negated(response: str, prompt: str, rng: random.Random) -> str | None:
     """Return the response with its first statement denied, or affirmed where it was denied."""
     del prompt, rng
-    denied, stated = _DENIED.search(response), _AUXILIARY.search(response)
+    denied, stated = (_in_a_statement(pattern, response) for pattern in (_DENIED, _AUXILIARY))
     if denied and (stated is None or denied.start() <= stated.start()):
         word = denied[0]
         plain = {"cannot": "can", "not": ""}.get(word.lower())
