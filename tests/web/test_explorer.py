@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from cuecard.audits.cues.explain import explain
 from cuecard.errors import InputError, UsageError
 from cuecard.web import AppSettings
 from cuecard.web.service import Service
@@ -222,3 +223,16 @@ def test_a_cue_shows_what_any_probe_says_of_it_and_reads_no_table_elsewhere(
     [entry] = [one for one in service.library.refresh().values() if one.place == "cards/houses"]
     shown = service.explorer.cue(entry, "word", "nobody")["models"]
     assert [(one["test"], one["model"], one["gap"]) for one in shown] == [("of_a_plugin", "m", 0.5)]
+
+
+def test_a_cue_has_one_interval_in_the_app_and_in_explain(client: Client, root: Path) -> None:
+    card = client.prepared()
+    for feature in ("nobody", "somebody"):
+        cue = client.get(f"/cards/{card}/cues/word/{feature}")["cue"]
+        explained = explain(
+            root / "data" / "houses_train.csv", feature, test=root / "data" / "houses_test.csv"
+        )
+        [row] = explained.shares.filter(split="train", label=cue["label"]).iter_rows(named=True)
+        assert [row["share"], row["share_low"], row["share_high"]] == pytest.approx(
+            [cue["share"], cue["share_low"], cue["share_high"]]
+        )

@@ -36,8 +36,9 @@ ASSOCIATION = ("label", "share", "lift", "z", "log10_p", "cueness")
 class Explanation:
     """Everything the data says about one feature.
 
-    `shares` has a row per split and label: how many instances with the feature have the label, their share with
-    a Wilson interval of all instances, and the label's prior. `association` is the feature's row of the table of cues;
+    `shares` has a row per split and label: how many instances with the feature have the label, their share with an
+    interval, and the label's prior. The interval is that of the table of cues where it has the share, and otherwise
+    Wilson's of all instances. `association` is the feature's row of the table of cues;
     its q-value is missing where the audit does not test the feature, and all of it is None for a feature that no
     train instance has. `sentence` is what the audit says of the feature if it is significant: there, copies of a text
     count once in the test set, and the interval is corrected for selection. `companions` are words that occur with the
@@ -109,7 +110,7 @@ def explain(
     return Explanation(
         family=family.name,
         feature=feature,
-        shares=_shares(counts),
+        shares=_shares(counts, row),
         association={name: row[name] for name in (*ASSOCIATION, "q_value")}
         if row
         else _association(counts, audit),
@@ -173,7 +174,8 @@ def _only(counts: CueCounts, feature: str) -> CueCounts:
     )
 
 
-def _shares(counts: CueCounts) -> pl.DataFrame:
+def _shares(counts: CueCounts, audited: Summary | None) -> pl.DataFrame:
+    """Return the share of every label by split; where the table of cues has an interval for it, it is that one."""
     rows = []
     for s, split in enumerate(("train", "test")):
         total = counts.totals[s].sum()
@@ -184,6 +186,8 @@ def _shares(counts: CueCounts) -> pl.DataFrame:
         for i, label in enumerate(counts.labels):
             low, high = wilson(label_counts[i], n) if n else (np.nan, np.nan)
             share = label_counts[i] / n if n else None
+            if audited and split == "train" and label == audited["label"] and share == audited["share"]:
+                low, high = audited["share_low"], audited["share_high"]
             prior = counts.totals[s, i] / total
             rows.append((split, label, label_counts[i], n, share, float(low), float(high), float(prior)))
     columns = ["split", "label", "count", "with_feature", "share", "share_low", "share_high", "prior"]

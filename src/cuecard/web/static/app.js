@@ -174,7 +174,8 @@
       source.onmessage = (event) => {
         const job = JSON.parse(event.data);
         $("[data-status]").replaceChildren(el("strong", {}, job.status));
-        $("[data-steps]").replaceChildren(...job.steps.map((step) => el("li", {}, step)));
+        const steps = job.steps.filter((step, i) => step !== job.steps[i - 1]);
+        $("[data-steps]").replaceChildren(...steps.map((step) => el("li", {}, step)));
         stop.hidden = !["queued", "running"].includes(job.status);
         again.hidden = !["failed", "cancelled"].includes(job.status);
         if (stop.hidden) source.close();
