@@ -14,7 +14,7 @@ from cuecard.card.by_what import CARRIES_MOST, GIVES_AWAY, by_what
 from cuecard.report.board import board_html, board_markdown, render_board
 from cuecard.report.exports import biases
 from cuecard.report.markdown import dataset_card_markdown
-from cuecard.report.questions import answers
+from cuecard.report.questions import WHICH, answers
 from cuecard.report.terminal.card import render_brief
 
 
@@ -54,11 +54,10 @@ def test_both_lists_name_the_planted_word_and_what_they_carry(card):
 
 def test_the_same_lists_are_in_terminal_report_exports_and_board(card):
     said = [features.sentence() for features in by_what(card)]
-    shown = {answer.question: answer.text for answer in answers(card)}
-    assert all(
-        text.startswith(shown[name].removesuffix("."))
-        for name, text in zip((CARRIES_MOST, GIVES_AWAY), said, strict=True)
-    )
+    which = next(answer for answer in answers(card) if answer.question == WHICH)
+    assert [features.question for features in by_what(card)] == [CARRIES_MOST, GIVES_AWAY]
+    for line, features in zip(which.more, by_what(card), strict=True):
+        assert all(feature in line for feature in features.features[:3])
     console = Console(file=io.StringIO(), width=10_000)
     render_brief(card, console)
     printed = console.file.getvalue().replace("\xa0", " ")
