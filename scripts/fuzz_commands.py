@@ -151,9 +151,9 @@ def on_full_disk(place: Path, name: str, rng: random.Random) -> str:
         (disk / "filler").write_bytes(bytes(room - left))
 
         def without_looking() -> None:
-            from cuecard import targets
+            from cuecard import limits
 
-            targets._check_room = lambda *_: None
+            limits._check_room = lambda *_: None
             run_line(line)
 
         return ended(folder, line, without_looking if rng.random() < 0.7 else None)

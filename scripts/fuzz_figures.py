@@ -121,7 +121,7 @@ def long_message() -> float:
 def bad_target() -> float:
     """Return the seconds until a target that is a file is refused where a folder is needed."""
     from cuecard.errors import CueCardError
-    from cuecard.targets import check_folder
+    from cuecard.limits import check_folder
 
     start = time.monotonic()
     with suppress(CueCardError), tempfile.NamedTemporaryFile() as file:

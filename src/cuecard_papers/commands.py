@@ -335,7 +335,7 @@ def reproduce(
 ) -> None:
     """Regenerate the tables and figures of a paper, and set them beside the printed numbers."""
     from cuecard.errors import UsageError
-    from cuecard.targets import check_file, check_folder
+    from cuecard.limits import check_file, check_folder
     from cuecard_papers import PAPERS, reproduce_paper, write_reproductions
     from cuecard_papers.page import render_reproduction, reproductions_json
 

@@ -96,7 +96,7 @@ def test_a_disk_that_fills_up_while_a_verb_writes_leaves_everything_as_it_was(
     cuecard, files, verb, monkeypatch
 ):
     monkeypatch.chdir(files)
-    monkeypatch.setattr("cuecard.targets._check_room", lambda *_: None)
+    monkeypatch.setattr("cuecard.limits._check_room", lambda *_: None)
     if verb == "apply":
         assert cuecard(*WRITERS["apply"].first).code == 0
     before = everything(files)

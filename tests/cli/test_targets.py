@@ -153,7 +153,7 @@ def test_a_disk_without_space_or_permission_is_refused_before_data_is_read(cueca
         def write(folder, size, number=number):
             raise OSError(number, os.strerror(number), str(folder))
 
-        monkeypatch.setattr("cuecard.targets.try_writing", write)
+        monkeypatch.setattr("cuecard.limits.try_writing", write)
         assert f"cannot be written ({os.strerror(number)})" in refused(cuecard, command, target)
 
 

@@ -12,7 +12,8 @@ from pyarrow import fs
 
 import cuecard as cc
 from cuecard.data.reading import remote as object_storage
-from cuecard.data.reading.remote import _fetch, is_address
+from cuecard.data.reading.formats import is_address
+from cuecard.data.reading.remote import _fetch
 from cuecard.errors import InputError
 
 

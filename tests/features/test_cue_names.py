@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 
 
 @pytest.mark.parametrize(

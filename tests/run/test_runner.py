@@ -115,7 +115,7 @@ def test_named_sections_none_of_which_applies_are_an_error_with_the_reasons():
 
 
 def test_the_card_names_the_tokeniser_first_and_the_package_that_reads_words(monkeypatch):
-    monkeypatch.setattr("cuecard.text.language.has_segmenter", lambda language: False)
+    monkeypatch.setattr("cuecard.text.tokenisers.has_segmenter", lambda language: False)
     chinese = pair_instances(
         [
             ("train", f"一个男人在公园里{i}", f"他在{'' if i % 2 else '不'}睡觉{i}", "yes" if i % 2 else "no")

@@ -83,9 +83,9 @@ def test_scripts_without_spaces_are_read_by_characters(text, language):
 
 
 def test_the_advice_names_what_reads_words(monkeypatch):
-    monkeypatch.setattr("cuecard.text.language.has_segmenter", lambda language: False)
+    monkeypatch.setattr("cuecard.text.tokenisers.has_segmenter", lambda language: False)
     assert "pip install 'cuecard[zh]'" in (reading_advice("zh", "chars") or "")
-    monkeypatch.setattr("cuecard.text.language.has_segmenter", lambda language: True)
+    monkeypatch.setattr("cuecard.text.tokenisers.has_segmenter", lambda language: True)
     assert "--tokens words-zh" in (reading_advice("zh", "chars") or "")
     assert "--tokens default" in (reading_advice("ko", "chars") or "")
     assert reading_advice("ko", "default") is None

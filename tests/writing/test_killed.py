@@ -163,7 +163,7 @@ def test_a_plan_that_came_with_a_folder_follows_no_link_out_of_it(tmp_path: Path
 INTERRUPTED = """
 import os, signal, sys
 from pathlib import Path
-from cuecard.targets import check_file, check_folder
+from cuecard.limits import check_file, check_folder
 from cuecard.writing import write_together
 
 folder, steps = Path(sys.argv[1]), {"open", "os.mkdir", "os.rename", "ctypes.dlsym"}

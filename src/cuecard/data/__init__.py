@@ -1,10 +1,10 @@
 """Anything on disk becomes `Instances`."""
 
 from cuecard.data.examples import Examples
+from cuecard.data.ingest import ReadOptions
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, LABELLED_TASKS, TASKS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import parse_columns, parse_labels
 from cuecard.data.loading import DatasetSpec, load, loaded
-from cuecard.data.options import ReadOptions
 from cuecard.data.presets import Preset, get_preset, list_presets
 from cuecard.data.reading.sources import Source
 

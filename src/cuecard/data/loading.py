@@ -11,24 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.ingest import FileChunks, file_paths, is_files
+from cuecard.data.ingest import MAX_SKIPPED, FileChunks, ReadOptions, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
-from cuecard.data.layout.label_lists import with_one_label
-from cuecard.data.layout.labels import Threshold, check_labels_shared
+from cuecard.data.layout.labels import Threshold, check_labels_shared, with_one_label
 from cuecard.data.layout.matching import SAMPLE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape, shape_split
 from cuecard.data.layout.texts import is_text_list, text
-from cuecard.data.options import MAX_SKIPPED, ReadOptions
 from cuecard.data.parallel import started
 from cuecard.data.presets import Preset
 from cuecard.data.reading.files import OnError
-from cuecard.data.reading.formats import shown, stem, typed_path
+from cuecard.data.reading.formats import is_address, shown, stem, typed_path
 from cuecard.data.reading.label_files import with_labels
 from cuecard.data.reading.raw import RawTable, alike
-from cuecard.data.reading.remote import is_address
 from cuecard.data.reading.sources import (
     SPLITS,
     STDIN,

@@ -17,7 +17,7 @@ from cuecard.data.loading import LoadedRows
 from cuecard.data.reading.formats import WRITTEN, Format, format_of
 from cuecard.data.space import Space
 from cuecard.errors import InputError, UsageError
-from cuecard.targets import check_file, check_folder
+from cuecard.limits import check_file, check_folder
 from cuecard.writing import Staged, staged_file
 
 

@@ -8,10 +8,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from cuecard.data.fingerprint import Hashes, text_hashes, told_apart
+from cuecard.data.fingerprint import Hashes, is_placeholder, normalised, text_hashes, told_apart
 from cuecard.data.instances import Instances, taken
 from cuecard.data.reading.sources import SPLITS
-from cuecard.data.sentences import is_placeholder, normalised
 from cuecard.stats.arrays import Array, Bools
 
 Side = Literal["premise", "hypothesis"]

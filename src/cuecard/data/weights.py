@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.ingest import ReadOptions
 from cuecard.data.instances import Instances
 from cuecard.data.loading import DatasetSpec
-from cuecard.data.options import ReadOptions
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size

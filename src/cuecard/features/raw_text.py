@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.errors import UsageError
-from cuecard.features.family import Presence
+from cuecard.features.family import PATTERN_FAMILY, PATTERN_PHRASE, Presence
 from cuecard.stats.arrays import Bools
 from cuecard.text import Encoded
 from cuecard.wording import only_applies_to
@@ -94,9 +94,9 @@ FeatureFunction = Callable[[pl.DataFrame], Mapping[str, pl.Series]]
 class Regexes:
     """Named regular expressions, each one a feature of the texts it matches."""
 
-    name: ClassVar[str] = "regex"
+    name: ClassVar[str] = PATTERN_FAMILY
     description: ClassVar[str] = "a regular expression of yours matches"
-    phrase: ClassVar[str] = "a match of {}"
+    phrase: ClassVar[str] = PATTERN_PHRASE
     content_blind: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
 

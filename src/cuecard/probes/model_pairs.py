@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Skip, interval
 from cuecard.data import Instances
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.models import TextModel
 from cuecard.models.saliency import (
     RelevanceAgreement,

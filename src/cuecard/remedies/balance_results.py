@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Finding, Measure, MeasureKind, Row, Severity
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.remedies.balance_problem import Balanced, BalanceProblem, chance_err_of_ngrams, random_ngrams
 from cuecard.remedies.reaudits import Reaudit
 from cuecard.stats.arrays import Floats

@@ -13,7 +13,7 @@ from cuecard import wording
 from cuecard.analysis import Unit
 from cuecard.card.changes import CueChange, Movement
 from cuecard.card.diff import Change, Comparison
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.report.terminal.card import headed
 from cuecard.wording import display_text
 

@@ -10,7 +10,7 @@ from cuecard import wording
 from cuecard.analysis import Finding, Measure, Severity, severity_of
 from cuecard.card.by_what import GIVES_AWAY, FeatureList, by_what
 from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, slices, states
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.verdict import model_headline
 from cuecard.run.next_commands import (

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.data import Instances, Source
 from cuecard.data.output import check_not_read, check_writable, write_rows
-from cuecard.limits import check_seed
+from cuecard.limits import check_file, check_seed
 from cuecard.models.answers import AnswerCache
 from cuecard.models.endpoint import Endpoint, check_endpoint
 from cuecard.models.pricing import Estimate, price_of
@@ -19,7 +19,6 @@ from cuecard.probes.judge.asking import check_forms, judge_requests, judged_resp
 from cuecard.probes.judge.perturbations import check_perturbations
 from cuecard.run.predicting import default_answers
 from cuecard.run.running import Data, ProgressOption, ensure_loaded, shown_progress
-from cuecard.targets import check_file
 
 
 def ask_judge(

@@ -15,7 +15,7 @@ from cuecard.cache import cache_folder
 from cuecard.data import Instances, Source
 from cuecard.data.output import check_not_read, check_writable, write_rows
 from cuecard.errors import InputError, UsageError
-from cuecard.limits import check_seed
+from cuecard.limits import check_file, check_seed
 from cuecard.models.answers import AnswerCache
 from cuecard.models.endpoint import Endpoint, check_endpoint
 from cuecard.models.pricing import Estimate, price_of
@@ -35,7 +35,6 @@ from cuecard.probes.prompts.orders import check_permute
 from cuecard.remedies.correction import Corrected, Correction
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import Data, ProgressOption, ensure_loaded, shown_progress
-from cuecard.targets import check_file
 
 
 def ask(

@@ -16,10 +16,10 @@ from cuecard._version import __version__
 from cuecard.cache import content_key
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, InputError, UsageError
+from cuecard.limits import check_folder
 from cuecard.models import TextModel
 from cuecard.models.recipe import Recipe
 from cuecard.models.saved import load_model
-from cuecard.targets import check_folder
 from cuecard.writing import locked, made_folders, write_json, write_whole
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.data.loading import LoadedRows
 from cuecard.data.output import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
-from cuecard.limits import check_seed
+from cuecard.limits import check_folder, check_seed
 from cuecard.probes import matching_label
 from cuecard.probes.identical_pair_scores import identical_pairs
 from cuecard.remedies import StressSet, stress_set, write_stress_set
@@ -19,7 +19,6 @@ from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
 from cuecard.run.finishing import check_labels
 from cuecard.run.running import Data, ProgressOption, ensure_loaded, require_done
-from cuecard.targets import check_folder
 from cuecard.wording import only_applies_to
 
 

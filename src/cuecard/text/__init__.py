@@ -1,14 +1,15 @@
 """Strings become integer tokens, once."""
 
 from cuecard.text.encoded import SCOPES, Encoded, EncodedTexts, Scope, encode, encoded_texts, language_of
-from cuecard.text.language import (
+from cuecard.text.stopwords import STOP_WORDS, stop_words
+from cuecard.text.tokenisers import (
+    TOKENISERS,
     UNDETERMINED,
     guess_language,
     reading_advice,
     suggested_tokeniser,
+    tokenise,
 )
-from cuecard.text.stopwords import STOP_WORDS, stop_words
-from cuecard.text.tokenisers import TOKENISERS, tokenise
 from cuecard.text.tokens import (
     NGrams,
     Tokens,

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from cuecard.data.fingerprint import read_only, utf8
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
-from cuecard.data.sentences import read_only, utf8
 from cuecard.stats import _native
 from cuecard.stats.arrays import chunks
 from cuecard.text.tokens import Tokens

@@ -15,8 +15,7 @@ from cuecard.data import Instances
 from cuecard.data.parallel import Memo, running_total
 from cuecard.data.space import MEMORY, Space
 from cuecard.text.annotate import Annotations, Backend, get_annotator
-from cuecard.text.language import guess_language, suggested_tokeniser
-from cuecard.text.tokenisers import tokenise
+from cuecard.text.tokenisers import guess_language, suggested_tokeniser, tokenise
 from cuecard.text.tokens import NGrams, Tokens, frequent_ngrams, ngrams, one_vocabulary
 
 Scope = Literal["hypothesis", "premise", "both"]

@@ -19,10 +19,10 @@ from cuecard.card import compare as compare_cards
 from cuecard.data import Instances, load
 from cuecard.data.instances import Task
 from cuecard.errors import CueCardError
+from cuecard.limits import check_folder
 from cuecard.report import explanation_json, render_html
 from cuecard.run import audit as run_audit
 from cuecard.run import check as run_check
-from cuecard.targets import check_folder
 from cuecard.web.requests.places import inside
 
 T = TypeVar("T")

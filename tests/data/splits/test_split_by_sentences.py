@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from cuecard.data.sentences import composed, normalised
+from cuecard.data.fingerprint import composed, normalised
 
 
 def forms(*texts: str) -> list[str]:

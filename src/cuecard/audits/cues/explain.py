@@ -17,7 +17,7 @@ from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import LABELLED_TASKS, Instances, Source, loaded
 from cuecard.errors import UsageError
 from cuecard.features import CueCounts, Family, Presence, count_cues
-from cuecard.features.cue_names import cue_name, named_feature
+from cuecard.features.family import cue_name, named_feature
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import STOP_WORDS, Encoded, presence_counts

@@ -15,7 +15,7 @@ from cuecard.audits.cues.replication import HOLDS, OPEN, REVERSES, VANISHES
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import CueCounts
-from cuecard.features.cue_names import FAMILY_OF_LENGTH, cue_name
+from cuecard.features.family import FAMILY_OF_LENGTH, cue_name
 from cuecard.stats.arrays import Ints
 from cuecard.wording import listed, percent, plural
 

@@ -14,7 +14,7 @@ from cuecard.audits.cues.replication import REVERSES, VANISHES, CueRows, concern
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import Family
-from cuecard.features.cue_names import cue_name
+from cuecard.features.family import cue_name
 from cuecard.stats.limits import detectable_accuracy
 from cuecard.wording import listed, percent, plural
 

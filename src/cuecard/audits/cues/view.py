@@ -9,7 +9,7 @@ import polars as pl
 from cuecard.analysis import Summary
 from cuecard.audits.cues.overall import strongest_words
 from cuecard.features import FAMILIES
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.text import reading_advice
 from cuecard.view import (
     Axis,

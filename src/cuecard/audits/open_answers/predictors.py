@@ -26,8 +26,7 @@ from cuecard.models.linear.ngram_features import (
 )
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import language_of
-from cuecard.text.language import suggested_tokeniser
-from cuecard.text.tokenisers import tokenise
+from cuecard.text.tokenisers import suggested_tokeniser, tokenise
 
 #: Folds where there is no test split.
 FOLDS = 5

@@ -211,7 +211,7 @@ class Output:
     def check(self, out: Path | None, inputs: Iterable[object], *, option: str = "--out") -> None:
         """Raise if no card can be written to a folder, before the work for it begins."""
         from cuecard.card.files import CARD_FILES
-        from cuecard.targets import check_folder
+        from cuecard.limits import check_folder
 
         if out is not None:
             check_folder(out, CARD_FILES, inputs=inputs, option=option)

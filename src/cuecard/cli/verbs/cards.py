@@ -42,8 +42,8 @@ def report(
     """Print a saved card and write its HTML report."""
     from cuecard.card import load_card, save_report
     from cuecard.cli.show import print_card
+    from cuecard.limits import check_file, check_folder
     from cuecard.report import render_html
-    from cuecard.targets import check_file, check_folder
     from cuecard.writing import write_text
 
     folder = card if card.is_dir() else card.parent
@@ -113,7 +113,7 @@ def compare(
 
     reports = [folder / REPORT_FILE for folder in cards]
     if report is not None:
-        from cuecard.targets import check_file
+        from cuecard.limits import check_file
 
         if report.suffix != ".html":
             raise UsageError(f"{report}: the page is written as .html, such as changes.html.")
@@ -205,8 +205,8 @@ def board(
     """Rank datasets by what gives their labels away, the worst first."""
     from cuecard.card import board as rank
     from cuecard.card import card_folders, load_card
+    from cuecard.limits import check_file, check_folder
     from cuecard.report.board import check_board_path, write_badges, write_board
-    from cuecard.targets import check_file, check_folder
 
     if page is not None:
         check_file(check_board_path(page), inputs=[], option="--page")
@@ -276,8 +276,8 @@ def export(
     """Export a card: Croissant metadata, a section for a Hugging Face README, a badge, or a finding as an issue."""
     from cuecard.card import load_card
     from cuecard.errors import UsageError
+    from cuecard.limits import check_file
     from cuecard.report import exports
-    from cuecard.targets import check_file
     from cuecard.writing import write_text
 
     if finding is not None and format != "issue":

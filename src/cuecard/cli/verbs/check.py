@@ -73,9 +73,9 @@ def check(
     undecided otherwise. TRAIN can be the folder of a card.
     """
     from cuecard.errors import UsageError, printable
+    from cuecard.limits import check_file
     from cuecard.run import check as run_check
     from cuecard.run import is_card, write_starter_policy
-    from cuecard.targets import check_file
 
     read = [*dataset.inputs, baseline]
     for target, name, inputs in (

@@ -68,10 +68,10 @@ def demo(
     from cuecard.card.files import CARD_FILES, REPORT_FILE
     from cuecard.cli.streams import progress, stage
     from cuecard.data.demo import demo_files
+    from cuecard.limits import check_folder
     from cuecard.remedies.lexical_weights import TRADE_OFF
     from cuecard.report import render_html
     from cuecard.run import audit, debias, probe
-    from cuecard.targets import check_folder
 
     check_folder(out, [*CARD_FILES, "data/*"])
     with stage("Generating", silent=quiet):

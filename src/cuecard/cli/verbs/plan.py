@@ -101,9 +101,9 @@ def plan(
     from cuecard.cli.options.shared import explicit_options
     from cuecard.cli.show import display, exit_if_failed
     from cuecard.errors import UsageError
+    from cuecard.limits import check_file, check_folder
     from cuecard.report import render_html
     from cuecard.run import AUDIT_FOLDER, apply_worksheet, plan_file
-    from cuecard.targets import check_file, check_folder
 
     if (apply is not None) + (policy is not None) + bool(goal) != 1:
         raise UsageError("Give one of --goal, --policy and --apply.")
@@ -202,11 +202,11 @@ def stress(
     from cuecard.cli.show import display
     from cuecard.data.output import check_writable
     from cuecard.errors import UsageError
+    from cuecard.limits import check_folder
     from cuecard.remedies.stress_sets import STRESS_FILES
     from cuecard.report import stress_lines
     from cuecard.run import hard_examples, identical_pairs_file
     from cuecard.run.next_commands import on_same_data
-    from cuecard.targets import check_folder
 
     if kind == "hard" and (sample is not None or match is not None):
         raise UsageError(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeAlias
 
+import numpy as np
 import polars as pl
 
 from cuecard.data.instances import TASKS, Task
-from cuecard.data.layout.label_lists import parse_membership
-from cuecard.data.layout.labels import parse_threshold
+from cuecard.data.layout.labels import label_texts, parse_membership, parse_threshold
 from cuecard.data.layout.matching import (
     SAMPLE,
     by_normal_name,
@@ -26,6 +26,7 @@ from cuecard.data.layout.matching import (
 from cuecard.data.layout.open_answers import is_lettered, open_note
 from cuecard.data.layout.proposals import ASIDE, Roles, nearest_reading, unrecognised, unused_texts
 from cuecard.data.layout.roles import (
+    GROUP_IDS,
     NAMES,
     ROLES,
     TASK_ROLES,
@@ -275,3 +276,67 @@ def _possible_tasks(explicit: frozenset[Role]) -> tuple[Task, ...]:
     """Return the tasks that have every role the user named, in the order they are tried."""
     order: tuple[Task, ...] = ("choice", "preference", "pair", "text")
     return tuple(t for t in order if explicit - {"id"} <= set(TASK_ROLES[t])) or order
+
+
+#: A recognised column repeats for at least this share of at least this many rows: then it names groups.
+GROUP_SHARE = 0.5
+GROUP_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """The ids of a table's rows; `repeated` marks those already used by an earlier row."""
+
+    values: pl.Series
+    repeated: pl.Series | None = None
+    #: Whether the id column turned out to name groups of rows, so that rows are numbered instead.
+    group: bool = False
+
+    def slice(self, rows: slice) -> Ids:
+        """Return the ids of a range of rows."""
+        n = rows.stop - rows.start
+        repeated = None if self.repeated is None else self.repeated.slice(rows.start, n)
+        return Ids(self.values.slice(rows.start, n), repeated, self.group)
+
+    def filter(self, kept: pl.Series) -> Ids:
+        """Return the ids of the rows that are kept; none of these repeats an id."""
+        return Ids(self.values.filter(kept), None, self.group)
+
+
+def row_numbers(raw: RawTable) -> pl.Series:
+    """Return the rows' numbers, counted from 1, as text."""
+    return pl.Series("example_id", raw.numbers_throughout).cast(pl.String)
+
+
+def ids_of(
+    raw: RawTable,
+    column: str | None,
+    *,
+    explicit: bool,
+    unlabelled: Callable[[], pl.Series | None] = lambda: None,
+) -> Ids:
+    """Return the ids of all rows; a row whose id is missing is called by its number, as in "row 31".
+
+    Rows without a label are left out later, so that they repeat no id. A recognised column names groups where most
+    rows share their value, or where it is called after a group.
+    """
+    if column is None:
+        return Ids(row_numbers(raw))
+    values = label_texts(raw.frame[column]).alias("example_id")
+    if values.null_count():
+        numbers = pl.format("row {}", row_numbers(raw))  # no id that another row has
+        values = pl.select(pl.coalesce(values, numbers)).to_series().alias("example_id")
+    if values.n_unique() == len(values):
+        return Ids(values)
+    left_out = unlabelled()
+    used = pl.repeat(True, len(values), eager=True) if left_out is None else ~left_out
+    own = values.filter(used)
+    if own.n_unique() == len(own):
+        return Ids(values)
+    shared = np.asarray(own.is_duplicated())
+    often = len(own) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE
+    if not explicit and (often or normal_name(column) in GROUP_IDS):
+        return Ids(row_numbers(raw), group=True)
+    repeated = np.zeros(len(values), dtype=np.bool_)
+    repeated[used.to_numpy()] = ~own.is_first_distinct().to_numpy()
+    return Ids(values, repeated=pl.Series(repeated))

@@ -9,6 +9,7 @@ from functools import partial
 import polars as pl
 
 from cuecard.data.answer_texts import FinalMark
+from cuecard.data.ingest import ReadOptions
 from cuecard.data.instances import Task
 from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.columns import Columns, recognise
@@ -18,7 +19,6 @@ from cuecard.data.layout.open_answers import learn_mark
 from cuecard.data.layout.preferences import WinnerRule, winner_rule
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.texts import prompt_marker, text
-from cuecard.data.options import ReadOptions
 from cuecard.data.reading.files import OnError
 from cuecard.data.reading.label_files import labels_beside
 from cuecard.data.reading.raw import RawTable

@@ -10,8 +10,7 @@ import polars as pl
 
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS
 from cuecard.data.layout.answers import AnswerRule, answered, one_right
-from cuecard.data.layout.columns import Columns
-from cuecard.data.layout.identity import Ids, ids_of
+from cuecard.data.layout.columns import Columns, Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
 from cuecard.data.layout.open_answers import RESERVED, open_parts
 from cuecard.data.layout.option_texts import question_and_options

@@ -6,6 +6,7 @@ import codecs
 import json
 import math
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,8 +15,15 @@ from typing import Any, Literal, TypeVar
 
 from cuecard.errors import CueCardError, InputError, UsageError, printable
 
+#: Addresses that Arrow has a file system for.
+_ADDRESS = re.compile(r"(s3|gs|gcs|abfss?|hdfs)://", re.IGNORECASE)
 #: Longer paths are shown by their end.
 SHOWN = 300
+
+
+def is_address(source: object) -> bool:
+    """Return whether a source is an address of object storage."""
+    return isinstance(source, str) and _ADDRESS.match(source) is not None
 
 
 def typed_path(source: str | Path) -> Path:

@@ -14,7 +14,7 @@ import polars as pl
 
 from cuecard.cache import cache_folder, content_key
 from cuecard.data.presets import Preset
-from cuecard.data.reading.formats import check_schema, class_names, guarded, reason, shown, typed_path
+from cuecard.data.reading.formats import check_schema, class_names, guarded, reason, shown
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.writing import locked, write_whole
@@ -174,27 +174,18 @@ def _json(path: Path) -> Mapping[str, Any]:
     return described
 
 
-#: Addresses that Arrow has a file system for.
-_ADDRESS = re.compile(r"(s3|gs|gcs|abfss?|hdfs)://", re.IGNORECASE)
 #: A password before the host, or among the options.
 _SECRET = re.compile(r"://[^/?@]*:[^/?@]+@|[?&][a-z_]*(secret|key|token|password)[a-z_]*=", re.IGNORECASE)
 #: Bytes that are fetched at a time.
 _BLOCK = 16_000_000
 
 
-def is_address(source: object) -> bool:
-    """Return whether a source is an address of object storage."""
-    return isinstance(source, str) and _ADDRESS.match(source) is not None
-
-
-def local_path(source: str | Path) -> Path:
-    """Return the path that was typed; what an address names is fetched first, if the cache does not have it.
+def fetched_path(source: str | Path) -> Path:
+    """Return the path of what an address names, which is fetched if the cache does not have it.
 
     The path of a folder, a file or a glob in the cache ends as the address does. Objects are kept by their sizes and
     times, so that a changed one is fetched again.
     """
-    if not is_address(source):
-        return typed_path(source)
     address, _, options = str(source).partition("?")
     if _SECRET.search(str(source)):
         raise InputError(

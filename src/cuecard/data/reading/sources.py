@@ -22,17 +22,19 @@ from cuecard.data.reading.formats import (
     content,
     format_of,
     guarded,
+    is_address,
     magic,
     shown,
     stem,
     text_format,
+    typed_path,
 )
 from cuecard.data.reading.json_files import read_splits
 from cuecard.data.reading.raw import RawTable, stacked
 from cuecard.data.reading.remote import (
+    fetched_path,
     from_dataset,
     is_saved_dataset,
-    local_path,
     preset_sources,
     read_hub,
     read_saved,
@@ -177,7 +179,7 @@ def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
 
     The files of a folder are split by name only if every one names its split and one of them is train.
     """
-    path = local_path(source)
+    path = fetched_path(source) if is_address(source) else typed_path(source)
     if path.is_file():
         return {"train": [path]}
     if path.is_dir():

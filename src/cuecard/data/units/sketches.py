@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.fingerprint import normalised, utf8
 from cuecard.data.parallel import on_threads, running_total
-from cuecard.data.sentences import normalised, utf8
 from cuecard.data.space import MEMORY, Space
 from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Ints

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.data.sentences import utf8
+from cuecard.data.fingerprint import utf8
 from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Ints, chunks
 from cuecard.text import Tokens

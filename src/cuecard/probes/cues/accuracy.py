@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, Summary, interval
 from cuecard.data import Instances
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import (
     effects_of,

@@ -17,8 +17,7 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import UsageError
 from cuecard.features import Family, Lengths, Positions, Presence, Words, count_cues
-from cuecard.features.cue_names import named_feature
-from cuecard.features.family import learned
+from cuecard.features.family import learned, named_feature
 from cuecard.probes.cues.members import (
     Membership,
     columns_in_test,

@@ -14,7 +14,7 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Family, Presence
-from cuecard.features.cue_names import named_feature
+from cuecard.features.family import named_feature
 from cuecard.probes.examples import check_test, only_test
 from cuecard.stats.arrays import Bools, Ints
 from cuecard.text import Encoded

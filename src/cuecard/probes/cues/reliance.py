@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Result, Row, Severity, interval
 from cuecard.data import GROUPED_TASKS, Instances, Task
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.probes.cues.accuracy import accuracy_table
 from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.cues.distribution import DistributionTest

@@ -8,7 +8,7 @@ import polars as pl
 
 from cuecard.analysis import Summary
 from cuecard.data import GROUPED_TASKS
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.view import (
     Axis,
     Bars,

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Skip, interval
 from cuecard.data import Instances
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.probes.cues.accuracy import accuracy_table
 from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.cues.distribution import DistributionTest

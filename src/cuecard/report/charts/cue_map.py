@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from cuecard.analysis import Summary
 from cuecard.audits.cues.view import saying_something_new
-from cuecard.features.cue_names import spoken_cue
+from cuecard.features.family import spoken_cue
 from cuecard.report.charts.drawing import (
     SILENT,
     ZOOM_EVENTS,

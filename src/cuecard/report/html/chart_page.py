@@ -11,12 +11,12 @@ from altair.typing import ChartType
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
+from cuecard.limits import check_file
 from cuecard.report.charts.data_map import data_map
 from cuecard.report.charts.drawing import themed
 from cuecard.report.html.engine import check_engine, picture
 from cuecard.report.html.page import CHART_LIBRARY, resource, script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
-from cuecard.targets import check_file
 from cuecard.writing import write_text, write_whole
 
 SUFFIXES = (".html", ".png", ".svg")

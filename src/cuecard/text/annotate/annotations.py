@@ -1,15 +1,16 @@
-"""What an annotator gives back: properties of every text, each computed at first use."""
+"""What an annotator gives back, properties of every text computed at first use; and which serves a language."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.errors import UsageError
+from cuecard.errors import MissingExtraError, UsageError
+from cuecard.registry import unknown_name
 from cuecard.text.tokens import Tokens
 
 #: Names of the properties, as attributes of `Annotations`.
@@ -73,3 +74,36 @@ class Annotator(Protocol):
     def annotate(self, texts: pl.Series, tokens: Tokens | None = None) -> Annotations:
         """Return the texts' properties; `tokens` are their default tokens where they are at hand."""
         ...
+
+
+Backend = Literal["auto", "builtin", "spacy"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+
+def get_annotator(language: str, backend: Backend = "auto") -> Annotator:
+    """Return the annotator of a language ("en", "pt-BR" …), or raise an error that says what is missing.
+
+    `auto` takes the built-in annotator for English, which is fast and the same everywhere, and an installed
+    spaCy pipeline for any other language; `spacy` parses English, too.
+    """
+    from cuecard.text.annotate.english import EnglishAnnotator
+    from cuecard.text.annotate.spacy_parser import SpacyAnnotator
+
+    code = language.replace("_", "-").split("-")[0].lower()
+    lexical = EnglishAnnotator() if code == "en" else None
+    if backend == "spacy":
+        return SpacyAnnotator(code, lexical)
+    if backend not in BACKENDS:
+        raise unknown_name("annotator backend", backend, list(BACKENDS))
+    if lexical is not None:
+        return lexical
+    if backend == "auto":
+        try:
+            return SpacyAnnotator(code)
+        except MissingExtraError as error:
+            raise NoAnnotatorError(
+                f"There is no built-in annotator for language {language!r}, and no parser: {error}"
+            ) from None
+    raise NoAnnotatorError(
+        f"The built-in annotator knows English only, not {language!r}; use backend 'spacy'."
+    )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.sentences import composed, utf8
+from cuecard.data.fingerprint import composed, utf8
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.stats import _native
 from cuecard.stats import _native as k
