@@ -12,7 +12,7 @@ from cuecard.data import Instances, Task
 from cuecard.data.row_numbers import row_table
 from cuecard.features.units import dependence
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
-from cuecard.stats.arrays import Bools, Floats, Ints, divided
+from cuecard.stats.arrays import Bools, Floats, Ints, chunks, divided, rows_where
 from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
 from cuecard.text import encode
 from cuecard.wording import listed, of_responses, percent, plural
@@ -183,61 +183,83 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
     exchangeable among its choices; the label of another example has the prior of the set, with or without these copies,
     whichever is larger: where near copies have different labels, the first one may have the same label each time.
     """
-    with_copies = np.bincount(train.label_codes, minlength=len(train.labels)) / max(len(train), 1)
-    everything, is_first = train, _without_copies(train)
-    train, rows_kept = train.rows(is_first), np.flatnonzero(is_first)
-    units, n_labels = dense_codes(train.units("hypothesis")), len(train.labels)
-    n_units = int(units.max(initial=-1)) + 1
-    if train.grouped:
-        rows = pl.DataFrame(
-            {
-                "unit": units,
-                "example": train.example_codes,
-                "label": train.label_codes,
-                "row": np.arange(len(units)),
-            }
-        )
-        often = rows.group_by("unit").agg(pl.col("example").n_unique(), pl.col("row").min()).sort("unit")
-        kept = np.flatnonzero((often["example"] >= LEAST_EXAMPLES).to_numpy())
-        first = often["row"].to_numpy()[kept]
-    else:  # every row is an example
-        frequent = np.bincount(units) >= LEAST_EXAMPLES
-        kept, having = np.flatnonzero(frequent), np.flatnonzero(frequent[units])
-        first = having[np.unique(units[having], return_index=True)[1]]
-    if not len(kept):
+    is_first = _without_copies(train)
+    tests = _tests_within_examples(train, is_first) if train.grouped else _tests_of_rows(train, is_first)
+    if not len(tests.first):
         return []
-    if train.grouped:
-        cells = (
-            rows.with_columns(k=pl.len().over("example"))
-            .group_by("unit", "example")
-            .agg(pl.col("k").first(), m=pl.len(), right=(pl.col("label") == 0).any())
-            .group_by("unit", "k", "m")
-            .agg(n=pl.len(), right=pl.col("right").sum())
-            .sort("unit", "k", "m")
-        )
-        unit, k, m, n, right = (
-            cells[name].cast(pl.Int64).to_numpy() for name in ("unit", "k", "m", "n", "right")
-        )
-        test = within_example_test(unit, k, m, n, right, n_features=n_units)
-        trials = test.informative[kept]
-        leaning = np.where(test.z[kept] >= 0, 0, 1)
-        log_p = test.log_p()[kept]
-    else:
-        own = np.searchsorted(kept, units[having])
-        table = np.bincount(own * n_labels + train.label_codes[having], minlength=len(kept) * n_labels)
-        table = table.reshape(len(kept), n_labels)
-        prior = np.bincount(train.label_codes, minlength=n_labels) / max(len(train), 1)
-        prior = np.maximum(prior, with_copies)
-        trials = table.sum(axis=1)
-        each = binomial_log_p(table, trials[:, None], prior)
-        above = np.where(table / trials[:, None] > prior, each, 0.0)
-        leaning = above.argmin(axis=1)
-        chance = prior[leaning]
-        log_p = np.minimum(above.min(axis=1) + np.log(n_labels), 0.0)
-    shares = _shares_of_all(everything, rows_kept[first], leaning)
-    if train.grouped:
-        chance = shares.chance
-    return _notable(everything, rows_kept[first], shares, trials, chance, leaning, log_p)
+    shares = _shares_of_all(train, tests.first, tests.leaning)
+    chance = shares.chance if train.grouped else tests.chance
+    return _notable(train, tests.first, shares, tests.trials, chance, tests.leaning, tests.log_p)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tests:
+    """The first row of every frequent text, its independent examples, the label it leans to, and the test of that."""
+
+    first: Ints
+    trials: Ints
+    leaning: Ints
+    chance: Floats
+    log_p: Floats
+
+
+def _tests_of_rows(train: Instances, counts: Bools) -> _Tests:
+    """Return the tests of texts whose rows are examples, of which some count."""
+    units, labels, n_labels = train.units("hypothesis"), train.label_codes, len(train.labels)
+    often = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.int64)
+    for some in chunks(len(units)):
+        np.add.at(often, units[some][counts[some]], 1)
+    frequent = often >= LEAST_EXAMPLES
+    having = rows_where(len(units), lambda some: counts[some] & frequent[units[some]])
+    kept, first = np.unique(units[having], return_index=True)
+    if not len(kept):
+        return _Tests(kept, kept, kept, np.zeros(0), np.zeros(0))
+    own = np.searchsorted(kept, units[having])
+    table = np.bincount(own * n_labels + labels[having], minlength=len(kept) * n_labels)
+    table = table.reshape(len(kept), n_labels)
+    prior, with_copies = (
+        np.bincount(codes, minlength=n_labels) / max(len(codes), 1) for codes in (labels[counts], labels)
+    )
+    prior = np.maximum(prior, with_copies)
+    trials = table.sum(axis=1)
+    each = binomial_log_p(table, trials[:, None], prior)
+    above = np.where(table / trials[:, None] > prior, each, 0.0)
+    leaning = above.argmin(axis=1)
+    log_p = np.minimum(above.min(axis=1) + np.log(n_labels), 0.0)
+    return _Tests(having[first], trials, leaning, prior[leaning], log_p)
+
+
+def _tests_within_examples(train: Instances, counts: Bools) -> _Tests:
+    """Return the tests of choices within their questions, of which some count."""
+    rows_kept, train = np.flatnonzero(counts), train.rows(counts)
+    units = dense_codes(train.units("hypothesis"))
+    rows = pl.DataFrame(
+        {
+            "unit": units,
+            "example": train.example_codes,
+            "label": train.label_codes,
+            "row": np.arange(len(units)),
+        }
+    )
+    often = rows.group_by("unit").agg(pl.col("example").n_unique(), pl.col("row").min()).sort("unit")
+    kept = np.flatnonzero((often["example"] >= LEAST_EXAMPLES).to_numpy())
+    if not len(kept):
+        return _Tests(kept, kept, kept, np.zeros(0), np.zeros(0))
+    cells = (
+        rows.with_columns(k=pl.len().over("example"))
+        .group_by("unit", "example")
+        .agg(pl.col("k").first(), m=pl.len(), right=(pl.col("label") == 0).any())
+        .group_by("unit", "k", "m")
+        .agg(n=pl.len(), right=pl.col("right").sum())
+        .sort("unit", "k", "m")
+    )
+    unit, k, m, n, right = (
+        cells[name].cast(pl.Int64).to_numpy() for name in ("unit", "k", "m", "n", "right")
+    )
+    test = within_example_test(unit, k, m, n, right, n_features=int(units.max(initial=-1)) + 1)
+    first = rows_kept[often["row"].to_numpy()[kept]]
+    leaning = np.where(test.z[kept] >= 0, 0, 1)
+    return _Tests(first, test.informative[kept], leaning, np.zeros(len(kept)), test.log_p()[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,10 +274,10 @@ class _Shares:
 def _shares_of_all(train: Instances, first: Ints, label: Ints) -> _Shares:
     """Return the shares of labels among all examples with some texts, given by the first row of each."""
     units = train.units("hypothesis")
-    of_text = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int64)
+    of_text = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int32)
     of_text[units[first]] = np.arange(len(first))
-    having = np.flatnonzero(of_text[units] >= 0)
-    text = of_text[units[having]]
+    having = rows_where(len(units), lambda some: of_text[units[some]] >= 0)
+    text = of_text[units[having]].astype(np.int64)
     if not train.grouped:
         n = np.bincount(text, minlength=len(first))
         k = np.bincount(text[train.label_codes[having] == label[text]], minlength=len(first))

@@ -146,7 +146,7 @@ class Instances:
             return self
         first, n = int(which.argmax()), int(np.count_nonzero(which))
         if which[first : first + n].all():  # the rows of a split stand together
-            table, numbers = self.table.slice(first, n), np.arange(first, first + n, dtype=np.int64)
+            table, numbers = self.table.slice(first, n), self._numbers(n, first)
         else:
             table, numbers = self.table.filter(pl.Series(which)), np.flatnonzero(which)
         part = replace(self, table=table)
@@ -251,16 +251,14 @@ class Instances:
     @cached_property
     def label_codes(self) -> npt.NDArray[np.int32]:
         """Index into `labels` for every row."""
-        codes = self.table["label"].to_physical().cast(pl.Int32).to_numpy()
-        return np.ascontiguousarray(codes)
+        codes = self.table["label"].to_physical()
+        return self.space.computed(np.int32, len(self), lambda some: codes[some].cast(pl.Int32).to_numpy())
 
     @cached_property
     def example_codes(self) -> npt.NDArray[np.int64]:
         """A number for every row that rows of the same example share, 0, 1, 2, … in order."""
         if not self.grouped:
-            return self.space.computed(
-                np.int64, len(self), lambda some: np.arange(some.start, some.stop, dtype=np.int64)
-            )
+            return self._numbers(len(self))
         if len(self) == 0:
             return np.empty(0, dtype=np.int64)
         starts = self.table.select(
@@ -272,10 +270,16 @@ class Instances:
         codes: npt.NDArray[np.int64] = np.cumsum(starts.to_numpy()).astype(np.int64) - 1
         return codes
 
+    def _numbers(self, n: int, first: int = 0) -> npt.NDArray[np.int64]:
+        """Return n numbers that follow each other."""
+        return self.space.computed(
+            np.int64, n, lambda some: np.arange(first + some.start, first + some.stop, dtype=np.int64)
+        )
+
     @cached_property
     def first_rows(self) -> npt.NDArray[np.int64]:
         """The first row of every example, and the number of rows at the end."""
-        return first_rows(self.example_codes)
+        return first_rows(self.example_codes) if self.grouped else self._numbers(len(self) + 1)
 
     @property
     def n_examples(self) -> int:
@@ -498,7 +502,11 @@ class Instances:
     @cached_property
     def row_hashes(self) -> npt.NDArray[np.uint64]:
         """A number for every row that changes with its texts, label, split and position."""
-        return self.space.stored(row_hashes(self.table))
+        return self.space.computed(
+            np.uint64,
+            len(self),
+            lambda some: row_hashes(self.table.slice(some.start, some.stop - some.start)),
+        )
 
     def sampled_texts(self, n: int) -> pl.Series:
         """Return premises and hypotheses of n rows chosen by hash: the same whatever the order of the rows."""
@@ -507,8 +515,9 @@ class Instances:
 
     def sampled_rows(self, n: int) -> npt.NDArray[np.int64]:
         """Return n rows chosen by hash."""
-        rows = np.arange(len(self))
-        if len(self) > n:
+        if len(self) <= n:
+            rows = np.arange(len(self))
+        else:
             # The first characters tell most texts apart; whole texts are hashed only where they decide.
             texts = self.table["hypothesis"]
             beginnings = self.space.joined(
@@ -535,7 +544,10 @@ class Instances:
 
     def blank(self, side: Literal["premise", "hypothesis"]) -> npt.NDArray[np.bool_]:
         """Return which texts of one side have nothing but white space."""
-        return (self.table[side].fill_null("").str.strip_chars() == "").to_numpy()
+        blank = np.empty(len(self), dtype=np.bool_)
+        for rows in chunks(len(self)):
+            blank[rows] = (self.table[side][rows].fill_null("").str.strip_chars() == "").to_numpy()
+        return blank
 
     def with_columns(self, **columns: pl.Series | pl.Expr) -> Instances:
         """Return the same instances with extra columns added or replaced."""

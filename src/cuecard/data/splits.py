@@ -237,18 +237,31 @@ def near_copies_of_train(data: Instances) -> dict[str, int]:
 
     A pair is one if both of its texts are; a question, if its premise and all of its choices are.
     """
-    first = data.first_rows[:-1]
-    train, test = (data.in_splits(name)[first] for name in ("train", "test"))
-    units = data.units("example")[first]
-    filled = np.logical_or.reduceat(~(data.blank("premise") & data.blank("hypothesis")), first)
-    known = np.isin(units, units[train]) & test & filled
+    train, test = (data.in_splits(name) for name in ("train", "test"))
+    units, filled = data.units("example"), ~(data.blank("premise") & data.blank("hypothesis"))
+    if data.grouped:
+        first = data.first_rows[:-1]
+        train, test, units = train[first], test[first], units[first]
+        filled = np.logical_or.reduceat(filled, first)
+    near = _with_unit_of(train, units, np.flatnonzero(test & filled))
     if data.grouped:  # the right choice is the same
-        right = np.flatnonzero(data.label_codes == 0)
-        answers = data.units("choice")[right]
+        answers = data.units("choice")[np.flatnonzero(data.label_codes == 0)]
+        answered = int(np.isin(answers[near], answers[train]).sum())
     else:
-        answers = units * len(data.labels) + data.label_codes
-    same = known & np.isin(answers, answers[train])
-    return {"near": int(known.sum()), "near_answered": int(same.sum())}
+        labels = data.label_codes
+        answered = sum(
+            len(_with_unit_of(train & (labels == label), units, near[labels[near] == label]))
+            for label in range(len(data.labels))
+        )
+    return {"near": len(near), "near_answered": answered}
+
+
+def _with_unit_of(which: Bools, units: Ints, rows: Ints) -> Ints:
+    """Return those of some rows that share their unit with one of the rows in `which`."""
+    occurs = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.bool_)
+    for some in chunks(len(units)):
+        occurs[units[some][which[some]]] = True
+    return rows[occurs[units[rows]]]
 
 
 def _occurring(wanted: list[Hashes], parts: Iterator[Hashes]) -> list[Bools]:

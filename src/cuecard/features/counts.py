@@ -281,10 +281,10 @@ def count_cues(
 
 def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
     """Return split × label of every row as one number: train labels first, then test labels."""
-    return np.where(
-        instances.in_splits(COUNTED_SPLITS[0]),
-        instances.label_codes,
-        instances.label_codes + np.int32(len(instances.labels)),
+    in_train, labels = instances.in_splits(COUNTED_SPLITS[0]), instances.label_codes
+    in_test = np.int32(len(instances.labels))
+    return instances.space.computed(
+        np.int32, len(labels), lambda some: np.where(in_train[some], labels[some], labels[some] + in_test)
     )
 
 

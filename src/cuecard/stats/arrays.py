@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -37,7 +37,10 @@ def counted(codes: Codes, n: int = 0) -> Ints:
     """
     counts = np.zeros(max(n, int(codes.max()) + 1 if len(codes) else 0), dtype=np.int64)
     for some in chunks(len(codes)):
-        counts += np.bincount(codes[some], minlength=len(counts))
+        if len(counts) > CHUNK:  # another table of that size for each chunk would take more time and memory
+            np.add.at(counts, codes[some], 1)
+        else:
+            counts += np.bincount(codes[some], minlength=len(counts))
     return counts
 
 
@@ -47,6 +50,16 @@ def follows(numbers: Codes) -> bool:
     if not n or int(numbers[-1]) - int(numbers[0]) != n - 1:
         return False
     return all(bool((np.diff(numbers[some.start : some.stop + 1]) == 1).all()) for some in chunks(n))
+
+
+def rows_where(n: int, found: Callable[[slice], Bools]) -> Ints:
+    """Return the rows out of n for which `found` is true, which is asked about some rows at a time.
+
+    >>> rows_where(4, lambda some: np.arange(some.start, some.stop) % 2 == 1)
+    array([1, 3])
+    """
+    rows = [some.start + np.flatnonzero(found(some)) for some in chunks(n)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
 
 def whole_type(largest: int) -> type[np.signedinteger[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted, whole_type
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted, rows_where, whole_type
 
 #: Rows that are counted at a time.
 AT_A_TIME = 1 << 22
@@ -29,7 +29,12 @@ def dense_codes(codes: npt.ArrayLike) -> Ints:
         occurs[values] = True
         if occurs.all():
             return np.asarray(values, dtype=np.int64)
-        return np.asarray((np.cumsum(occurs) - 1)[values], dtype=np.int64)
+        numbers = np.cumsum(occurs, dtype=whole_type(len(values)))
+        numbers -= 1
+        dense = np.empty(len(values), dtype=np.int64)
+        for some in chunks(len(values)):
+            dense[some] = numbers[values[some]]
+        return dense
     return np.asarray(np.unique(values, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
@@ -112,12 +117,7 @@ def rows_of_copies(codes: Ints) -> Iterator[Ints]:
         copied[start : start + AT_A_TIME] = before[own] > np.where(own > 0, before[own - 1], 0)
     first = 0
     for end in ends:
-        yield np.concatenate(
-            [
-                some.start + np.flatnonzero(_within(codes[some], copied[some], first, end))
-                for some in chunks(len(codes))
-            ]
-        )
+        yield rows_where(len(codes), lambda some: _within(codes[some], copied[some], first, end))  # noqa: B023
         first = end
 
 
