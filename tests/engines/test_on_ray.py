@@ -93,7 +93,7 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
     monkeypatch.setattr(on_ray.OnRay, "_result", lose_a_machine)
     card = cc.audit(shards, only=AUDITS, engine="ray")
     assert seen["results"] > PARTS + 2  # texts and features of chunks as well
-    assert card.provenance.engine == f"ray, in {PARTS} parts"
+    assert card.provenance.engine == f"ray, in {PARTS} chunks"
     same(card, expected)
 
 
@@ -114,7 +114,7 @@ def test_an_interrupted_audit_continues_after_the_parts_that_were_read(then, sha
         cc.audit(shards, only=AUDITS, engine="ray", memory="1KB")
     card = cc.audit(shards, only=AUDITS, engine=then, memory="1KB")
     assert sorted(done) == [f"{i:06d}" for i in range(PARTS)]
-    assert card.provenance.engine == f"{then}, in {PARTS} parts"
+    assert card.provenance.engine == f"{then}, in {PARTS} chunks"
     same(card, expected)
 
 

@@ -207,10 +207,10 @@ def _tests_of_rows(train: Instances, counts: Bools) -> _Tests:
     """Return the tests of texts whose rows are examples, of which some count."""
     units, labels, n_labels = train.units("hypothesis"), train.label_codes, len(train.labels)
     often = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.int64)
-    for some in chunks(len(units)):
-        np.add.at(often, units[some][counts[some]], 1)
+    for chunk in chunks(len(units)):
+        np.add.at(often, units[chunk][counts[chunk]], 1)
     frequent = often >= LEAST_EXAMPLES
-    having = rows_where(len(units), lambda some: counts[some] & frequent[units[some]])
+    having = rows_where(len(units), lambda chunk: counts[chunk] & frequent[units[chunk]])
     kept, first = np.unique(units[having], return_index=True)
     if not len(kept):
         return _Tests(kept, kept, kept, np.zeros(0), np.zeros(0))
@@ -276,7 +276,7 @@ def _shares_of_all(train: Instances, first: Ints, label: Ints) -> _Shares:
     units = train.units("hypothesis")
     of_text = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.int32)
     of_text[units[first]] = np.arange(len(first))
-    having = rows_where(len(units), lambda some: of_text[units[some]] >= 0)
+    having = rows_where(len(units), lambda chunk: of_text[units[chunk]] >= 0)
     text = of_text[units[having]].astype(np.int64)
     if not train.grouped:
         n = np.bincount(text, minlength=len(first))

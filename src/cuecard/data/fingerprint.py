@@ -110,7 +110,7 @@ HASHED = 1 << 18
 #: Characters of a text that tell it from most others.
 BEGINNING = 24
 #: Hashes that are compared at a time, about.
-TOLD_APART = 1 << 24
+COMPARED = 1 << 24
 _PRIME = np.uint64(0x100000001B3)
 _START = np.uint64(0xCBF29CE484222325)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -154,18 +154,18 @@ def text_hashes(texts: pl.Series) -> Hashes:
     return hashes
 
 
-def told_apart(first: Hashes, second: Hashes) -> None:
-    """Make the first hashes of texts differ wherever the second ones do, in place: 128 bits tell texts apart.
+def made_distinct(first: Hashes, second: Hashes) -> None:
+    """Make the first hashes of texts differ wherever the second ones do, in place: together they are 128 bits.
 
     Of different texts that share the first hash, that of the smallest second one keeps it.
     """
-    n_parts = -(-len(first) // TOLD_APART)
+    n_parts = -(-len(first) // COMPARED)
     for part in range(n_parts):
         rows = np.arange(len(first))
         if n_parts > 1:  # equal hashes are in one part
             size = np.uint64((1 << 64) // n_parts + 1)
             rows = np.concatenate(
-                [some.start + np.flatnonzero(first[some] // size == part) for some in chunks(len(first))]
+                [chunk.start + np.flatnonzero(first[chunk] // size == part) for chunk in chunks(len(first))]
             )
         own = first[rows]
         order = np.argsort(own, kind="stable")

@@ -131,7 +131,7 @@ class FileChunks:
         title = "Reading"
         if len(left) < len(places):
             done = len(places) - len(left)
-            title += f" {RESUMES} {f'{done} of {len(places)}' if left else f'all {done}'} parts)"
+            title += f" {RESUMES} {f'{done} of {len(places)}' if left else f'all {done}'} chunks)"
         with space.shown(title):
             read = partial(_read_chunk, space.rows, self.on_error, self.header)
             for i, tables in space.engine.map(read, [self.chunks[i] for i in left]):

@@ -194,8 +194,8 @@ class Instances:
     def _least(self, hashes: npt.NDArray[np.uint64], which: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return at most `SAMPLED` of some places: those of the smallest hashes, and the first of equal ones."""
         rows, least = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
-        for some in chunks(len(hashes)):
-            own = some.start + np.flatnonzero(which[some])
+        for chunk in chunks(len(hashes)):
+            own = chunk.start + np.flatnonzero(which[chunk])
             rows, least = (
                 np.append(rows, own),
                 np.append(least, mixed(hashes[own] + np.uint64(self.space.seed))),
@@ -252,7 +252,7 @@ class Instances:
     def label_codes(self) -> npt.NDArray[np.int32]:
         """Index into `labels` for every row."""
         codes = self.table["label"].to_physical()
-        return self.space.computed(np.int32, len(self), lambda some: codes[some].cast(pl.Int32).to_numpy())
+        return self.space.computed(np.int32, len(self), lambda chunk: codes[chunk].cast(pl.Int32).to_numpy())
 
     @cached_property
     def example_codes(self) -> npt.NDArray[np.int64]:
@@ -273,7 +273,7 @@ class Instances:
     def _numbers(self, n: int, first: int = 0) -> npt.NDArray[np.int64]:
         """Return n numbers that follow each other."""
         return self.space.computed(
-            np.int64, n, lambda some: np.arange(first + some.start, first + some.stop, dtype=np.int64)
+            np.int64, n, lambda chunk: np.arange(first + chunk.start, first + chunk.stop, dtype=np.int64)
         )
 
     @cached_property
@@ -505,7 +505,7 @@ class Instances:
         return self.space.computed(
             np.uint64,
             len(self),
-            lambda some: row_hashes(self.table.slice(some.start, some.stop - some.start)),
+            lambda chunk: row_hashes(self.table.slice(chunk.start, chunk.stop - chunk.start)),
         )
 
     def sampled_texts(self, n: int) -> pl.Series:

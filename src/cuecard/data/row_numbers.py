@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from cuecard.data.fingerprint import Hashes, is_placeholder, normalised, text_hashes, told_apart
+from cuecard.data.fingerprint import Hashes, is_placeholder, made_distinct, normalised, text_hashes
 from cuecard.data.instances import Instances, taken
 from cuecard.data.reading.sources import SPLITS
 from cuecard.stats.arrays import Array, Bools
@@ -91,7 +91,7 @@ def _numbers(data: Instances, kind: Kind, form: Callable[[pl.Series], pl.Series]
             filled[rows] = (texts != "").fill_null(False).to_numpy()
         if kind == "key":
             columns[f"{side}_filled"] = filled
-    told_apart(first, second)
+    made_distinct(first, second)
     for i, side in enumerate(SIDES):
         columns[f"{side}_{kind}"] = first[i * n : (i + 1) * n]
     return columns

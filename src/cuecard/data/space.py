@@ -29,7 +29,7 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)\s*", re.IGNORECASE)
 #: The largest number before a unit: beyond any machine, and far from the largest number there is.
 _MOST = 1e24
-#: A smaller number without a unit is no number of bytes.
+#: A smaller number needs a unit.
 _BYTES = 1_000_000
 #: Bytes of memory that an audit of everything takes for a byte of a file: texts, tokens, counts and what is made of
 #: them; measured on 550,000 pairs, rounded up.
@@ -42,7 +42,7 @@ SOME_ROWS = 1_000
 FIRST_BYTES = 65_536
 #: A compressed file holds about this many times its size.
 COMPRESSED = {".gz": 5, ".zst": 5}
-#: Files that an audit in parts may have open: numbers of every row are in files, and some systems allow 256.
+#: Files that an audit in chunks may have open: numbers of every row are in files, and some systems allow 256.
 OPEN_FILES = 4_096
 
 
@@ -60,7 +60,7 @@ def allow_open_files() -> None:
 
 
 def bytes_of(size: str | int | float) -> int:
-    """Return a size such as "4GB", "512 MiB" or a number of bytes; a text without a unit is none of few bytes.
+    """Return a size such as "4GB", "512 MiB" or a number of bytes; a small number without a unit is an error.
 
     >>> bytes_of("4GB"), bytes_of("1.5 KiB"), bytes_of(10)
     (4000000000, 1536, 10)
@@ -137,7 +137,7 @@ def _uncompressed(file: Path) -> int:
 
 A = TypeVar("A")
 B = TypeVar("B")
-#: Smaller arrays are in memory in any case.
+#: Smaller arrays are in memory.
 SMALL = 1 << 20
 #: How the names of files and folders begin that are being written.
 _STAGED = "."
@@ -244,8 +244,8 @@ class Space:
     def computed(self, dtype: npt.DTypeLike, n: int, part: Callable[[slice], Array]) -> Array:
         """Return n numbers, or rows of them, that `part` gives some at a time."""
         values = self.array(dtype, (n, *part(slice(0, 0)).shape[1:]))
-        for some in chunks(n):
-            values[some] = part(some)
+        for chunk in chunks(n):
+            values[chunk] = part(chunk)
         return values
 
     def gathered(self, values: Array, rows: Codes) -> Array:
@@ -254,7 +254,7 @@ class Space:
             return np.asarray(values[rows])
         if len(rows) and follows(rows):
             return values[int(rows[0]) :][: len(rows)]
-        return self.computed(values.dtype, len(rows), lambda some: values[rows[some]])
+        return self.computed(values.dtype, len(rows), lambda chunk: values[rows[chunk]])
 
     def release(self) -> None:
         """Give memory that is free back to the system, where arrays are in files: it keeps their pages."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.fingerprint import Hashes, mixed, told_apart
+from cuecard.data.fingerprint import Hashes, made_distinct, mixed
 from cuecard.data.instances import Instances
 from cuecard.data.row_numbers import row_table, side_keys
 from cuecard.data.space import MEMORY, Space
@@ -259,8 +259,8 @@ def near_copies_of_train(data: Instances) -> dict[str, int]:
 def _with_unit_of(which: Bools, units: Ints, rows: Ints) -> Ints:
     """Return those of some rows that share their unit with one of the rows in `which`."""
     occurs = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.bool_)
-    for some in chunks(len(units)):
-        occurs[units[some][which[some]]] = True
+    for chunk in chunks(len(units)):
+        occurs[units[chunk][which[chunk]]] = True
     return rows[occurs[units[rows]]]
 
 
@@ -280,8 +280,8 @@ def _known_inputs(data: Instances, premise: Hashes, hypothesis: Hashes, train: B
     tested = keys[test[first]]
     wanted = np.unique(tested)
     known = np.zeros(len(wanted), dtype=np.bool_)
-    for some in chunks(len(keys) if len(wanted) else 0, AT_A_TIME):
-        learned = keys[some][train[first[some]]]
+    for chunk in chunks(len(keys) if len(wanted) else 0, AT_A_TIME):
+        learned = keys[chunk][train[first[chunk]]]
         place = np.minimum(np.searchsorted(wanted, learned), len(wanted) - 1)
         known[place[wanted[place] == learned]] = True
     return known[np.searchsorted(wanted, tested)]
@@ -294,12 +294,12 @@ def example_keys(data: Instances, premise: Hashes | None, hypothesis: Hashes) ->
     """
     starts = data.first_rows[:-1]
     first, second = (data.space.array(np.uint64, len(starts)) for _ in range(2))
-    for some in chunks(len(starts), AT_A_TIME):
-        begins = data.first_rows[some.start : some.stop + 1]
+    for chunk in chunks(len(starts), AT_A_TIME):
+        begins = data.first_rows[chunk.start : chunk.stop + 1]
         rows = hypothesis[begins[0] : begins[-1]]
         of_premise = np.zeros(len(begins) - 1, np.uint64) if premise is None else premise[begins[:-1]]
         for keys, step in ((first, _FIRST), (second, _SECOND)):
             sums = np.add.reduceat(mixed(rows * step), begins[:-1] - begins[0])
-            keys[some] = mixed(sums + mixed(of_premise ^ step))
-    told_apart(first, second)
+            keys[chunk] = mixed(sums + mixed(of_premise ^ step))
+    made_distinct(first, second)
     return first

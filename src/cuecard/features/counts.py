@@ -284,7 +284,7 @@ def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
     in_train, labels = instances.in_splits(COUNTED_SPLITS[0]), instances.label_codes
     in_test = np.int32(len(instances.labels))
     return instances.space.computed(
-        np.int32, len(labels), lambda some: np.where(in_train[some], labels[some], labels[some] + in_test)
+        np.int32, len(labels), lambda chunk: np.where(in_train[chunk], labels[chunk], labels[chunk] + in_test)
     )
 
 

@@ -193,7 +193,7 @@ def listed_by_chunk(families: Sequence[Family], data: Encoded) -> dict[str, Pres
     for i, family in enumerate(families):
         if family.name not in failed:
             of_rows = sizes[i].array()
-            bounds = space.totals(of_rows[some] for some in chunks(len(of_rows)))
+            bounds = space.totals(of_rows[chunk] for chunk in chunks(len(of_rows)))
             listed[family.name] = Presence(names[i], bounds, ids[i].array())
     return listed
 

@@ -120,9 +120,9 @@ def dependence(data: Encoded, scope: Side) -> NeighbourAgreement | None:
             place = np.full(int(chosen[-1]) + 2, -1, dtype=np.int32)
             place[chosen] = np.arange(len(chosen))
             counts = np.zeros((len(chosen), n_labels), dtype=np.int64)
-            for some in chunks(len(units)):
-                of_rows = place[np.minimum(units[some], chosen[-1] + 1)]
-                np.add.at(counts, (of_rows[of_rows >= 0], labels[some][of_rows >= 0]), 1)
+            for chunk in chunks(len(units)):
+                of_rows = place[np.minimum(units[chunk], chosen[-1] + 1)]
+                np.add.at(counts, (of_rows[of_rows >= 0], labels[chunk][of_rows >= 0]), 1)
             return np.asarray((counts / counts.sum(axis=1, keepdims=True))[of_texts])
 
         prior = counts_of_codes(labels, n_labels) / len(units)

@@ -155,11 +155,11 @@ def run_analyses(
     shown = in_steps(progress, len(analyses))
     if data.space.folder is None:
         started(lambda: data.fingerprint)  # kept with the data; the card needs it in the end
-    sees_all = {id(one): not sampled or bool(getattr(one, "any_size", False)) for one in analyses}
+    all_examples = {id(one): not sampled or bool(getattr(one, "any_size", False)) for one in analyses}
     answers = side_by_side(
         analyses,
         lambda one: run_section(
-            one, data if sees_all[id(one)] else data.sample(), inputs, progress=shown, named=named
+            one, data if all_examples[id(one)] else data.sample(), inputs, progress=shown, named=named
         ),
     )
     said = list(notes)
@@ -167,7 +167,7 @@ def run_analyses(
     if sample.n_examples < data.n_examples:
         sizes = {split: sample.split(split).n_examples for split in sample.splits}
         for one, told in zip(analyses, answers, strict=True):
-            if not sees_all[id(one)] and told.result is not None:
+            if not all_examples[id(one)] and told.result is not None:
                 told.section.sampled = sizes
         said.append(
             sample_note(data, sizes, [told.section.title for told in answers if told.section.sampled])

@@ -24,7 +24,7 @@ from cuecard.writing import locked
 EngineName = Literal["local", "ray"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 #: What is said where a run is interrupted and what it has learned is kept.
-CONTINUES = "interrupted; the same command continues after the parts that are done."
+CONTINUES = "interrupted; the same command continues after the chunks that are done."
 #: Folders of runs that are done whose results are not written yet; None where nobody writes them.
 _waiting: ContextVar[list[Path] | None] = ContextVar("_waiting", default=None)
 
@@ -76,7 +76,7 @@ def opened(
     cache: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Instances, str]]:
-    """Yield a dataset, read now if it was not, and where and in how many parts it was read, as the card says it."""
+    """Yield a dataset, read now if it was not, and where and in how many chunks it was read, as the card says it."""
     spec = spec_of(data, test)
     if budget.engine != "local" and (spec is None or not spec.is_files):
         raise UsageError(
@@ -133,10 +133,10 @@ def kept_until_written() -> Iterator[None]:
 
 
 def read_in_parts(spec: DatasetSpec, space: Space) -> str:
-    """Return where a dataset was read, and in how many parts, as the card says it; nothing where it was in memory."""
+    """Return where a dataset was read, and in how many chunks, as the card says it; nothing where it was in memory."""
     if space.folder is None:
         return ""
-    return f"{space.engine.name}, in {plural(len(spec.file_chunks(space.rows).chunks), 'part')}"
+    return f"{space.engine.name}, in {plural(len(spec.file_chunks(space.rows).chunks), 'chunk')}"
 
 
 @contextmanager

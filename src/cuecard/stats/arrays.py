@@ -24,7 +24,7 @@ CHUNK = 1 << 20
 
 
 def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
-    """Yield where the parts of an array of n entries are, each of bounded size."""
+    """Yield the chunks of an array of n entries, each of bounded size."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
@@ -36,11 +36,11 @@ def counted(codes: Codes, n: int = 0) -> Ints:
     array([1, 0, 2, 0])
     """
     counts = np.zeros(max(n, int(codes.max()) + 1 if len(codes) else 0), dtype=np.int64)
-    for some in chunks(len(codes)):
+    for chunk in chunks(len(codes)):
         if len(counts) > CHUNK:  # another table of that size for each chunk would take more time and memory
-            np.add.at(counts, codes[some], 1)
+            np.add.at(counts, codes[chunk], 1)
         else:
-            counts += np.bincount(codes[some], minlength=len(counts))
+            counts += np.bincount(codes[chunk], minlength=len(counts))
     return counts
 
 
@@ -49,7 +49,7 @@ def follows(numbers: Codes) -> bool:
     n = len(numbers)
     if not n or int(numbers[-1]) - int(numbers[0]) != n - 1:
         return False
-    return all(bool((np.diff(numbers[some.start : some.stop + 1]) == 1).all()) for some in chunks(n))
+    return all(bool((np.diff(numbers[chunk.start : chunk.stop + 1]) == 1).all()) for chunk in chunks(n))
 
 
 def rows_where(n: int, found: Callable[[slice], Bools]) -> Ints:
@@ -58,7 +58,7 @@ def rows_where(n: int, found: Callable[[slice], Bools]) -> Ints:
     >>> rows_where(4, lambda some: np.arange(some.start, some.stop) % 2 == 1)
     array([1, 3])
     """
-    rows = [some.start + np.flatnonzero(found(some)) for some in chunks(n)]
+    rows = [chunk.start + np.flatnonzero(found(chunk)) for chunk in chunks(n)]
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
 

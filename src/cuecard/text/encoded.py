@@ -200,7 +200,7 @@ class EncodedTexts:
         """The tokens of the hypotheses."""
         n, offsets = len(self.both) // 2, self.both.offsets
         begin = offsets[n]
-        own = self.space.computed(np.int64, n + 1, lambda some: offsets[n:][some] - begin)
+        own = self.space.computed(np.int64, n + 1, lambda chunk: offsets[n:][chunk] - begin)
         return Tokens(self.both.ids[begin:], own, self.both.vocabulary)
 
     def side(self, name: Side) -> Tokens:

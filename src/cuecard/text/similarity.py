@@ -134,16 +134,16 @@ def _nearest_of_many(texts: Tokens, rows: Codes, asked: Ints, space: Space) -> t
     frequency = np.zeros(texts.n_types, dtype=np.int64)
     distinct = np.zeros(len(texts), dtype=np.bool_)
     distinct[rows] = True
-    for some in chunks(len(texts), READ):
-        codes = np.where(distinct[some], 0, -1).astype(np.int32)
-        frequency += presence_counts(texts.rows(some.start, some.stop), codes, 1)[:, 0]
+    for chunk in chunks(len(texts), READ):
+        codes = np.where(distinct[chunk], 0, -1).astype(np.int32)
+        frequency += presence_counts(texts.rows(chunk.start, chunk.stop), codes, 1)[:, 0]
     batches = _batches(texts.gather(rows[asked]), frequency)
     found = [space.growing(np.int64) for _ in batches]
-    for some in chunks(len(rows), READ):
-        part = texts.gather(rows[some])
+    for chunk in chunks(len(rows), READ):
+        part = texts.gather(rows[chunk])
         for sharing, (_, looked_up) in zip(found, batches, strict=True):
             before = np.searchsorted(np.flatnonzero(looked_up[part.ids]), part.offsets)
-            sharing.add(some.start + np.flatnonzero(np.diff(before)))
+            sharing.add(chunk.start + np.flatnonzero(np.diff(before)))
     nearest, similarity = np.full(len(asked), -1, dtype=np.int64), np.zeros(len(asked))
     for sharing, (places, _) in zip(found, batches, strict=True):
         own = asked[places]

@@ -56,12 +56,14 @@ class Tokens:
     def gathered(self, rows: npt.NDArray[np.integer], space: Space) -> Tokens:
         """Return what `gather` does, where the arrays of the dataset are."""
         ids, sizes = space.growing(np.int32), space.growing(np.int64)
-        for some in chunks(len(rows)):
-            part = self.gather(rows[some])
+        for chunk in chunks(len(rows)):
+            part = self.gather(rows[chunk])
             ids.add(part.ids)
             sizes.add(part.lengths)
         every = sizes.array()
-        return Tokens(ids.array(), space.totals(every[some] for some in chunks(len(every))), self.vocabulary)
+        return Tokens(
+            ids.array(), space.totals(every[chunk] for chunk in chunks(len(every))), self.vocabulary
+        )
 
     def renumbered(self) -> Tokens:
         """Return the same texts over the types that occur, numbered in the order of their first occurrence."""
@@ -133,7 +135,7 @@ def one_vocabulary(parts: Iterable[Tokens], space: Space) -> Tokens:
 
     ids = space.joined(np.int32, numbered())
     sizes = lengths.array()
-    return Tokens(ids, space.totals(sizes[some] for some in chunks(len(sizes))), words["word"])
+    return Tokens(ids, space.totals(sizes[chunk] for chunk in chunks(len(sizes))), words["word"])
 
 
 #: Below this many tokens a second thread costs more than it saves.
@@ -219,7 +221,7 @@ def kept_ids(
         sizes.add(np.diff(before[offsets[rows.start : rows.stop + 1] - begin]))
         kept.add(own[there])
     every = sizes.array()
-    return kept.array(), space.totals(every[some] for some in chunks(len(every)))
+    return kept.array(), space.totals(every[chunk] for chunk in chunks(len(every)))
 
 
 #: Bits of the hash by which n-grams are counted before they are numbered: as many as half of the tokens need.

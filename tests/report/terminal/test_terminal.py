@@ -88,12 +88,12 @@ def test_the_terminal_view_loads_no_chart_library() -> None:
 
 def test_a_dataset_that_was_read_in_parts_says_which_sections_rest_on_a_sample(card: Card) -> None:
     assert "Read in" not in printed(card)
-    card.provenance.engine = "local, in 6 parts"
+    card.provenance.engine = "local, in 6 chunks"
     card.dataset.dropped.clear()
-    assert "Read in 6 parts; all sections are about all examples." in printed(card)
+    assert "Read in 6 chunks; all sections are about all examples." in printed(card)
     card.dataset.dropped["damaged file 3.parquet"] = 1
     assert "Left out: all rows of the damaged file 3.parquet." in printed(card)
-    assert "Read in 6 parts; all sections are about all other examples." in printed(card)
-    card.provenance.engine = "ray, in 6 parts"
+    assert "Read in 6 chunks; all sections are about all other examples." in printed(card)
+    card.provenance.engine = "ray, in 6 chunks"
     card.sections["cues"].sampled = {"train": 50}
-    assert "Read in 6 parts on a Ray cluster." in printed(card)  # a note says what rests on a sample
+    assert "Read in 6 chunks on a Ray cluster." in printed(card)  # a note says what rests on a sample

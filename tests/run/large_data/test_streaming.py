@@ -97,7 +97,7 @@ def test_any_number_of_parts_gives_the_card_of_the_dataset_in_memory(make, rows,
         if expected is None:
             expected = cc.audit(load(folder, test=tmp_path / "test.parquet"), only=STREAMED)
             assert expected.sections["cues"].table["significant"].any()
-        assert card.provenance.engine == f"local, in {parts} parts"
+        assert card.provenance.engine == f"local, in {parts} chunks"
         same_cards(card, expected)
         notes = load(folder, test=tmp_path / "test.parquet").report.notes
         assert [note.split(":")[0] for note in notes] == [f"The training set is read from {files} files"] * (
@@ -113,7 +113,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, rows, tmp_path, monkeyp
     for bound, size in (
         ("data.units.buckets.RECORDS", 40),
         ("data.fingerprint.HASHED", 30),
-        ("data.fingerprint.TOLD_APART", 100),
+        ("data.fingerprint.COMPARED", 100),
         ("data.splits.AT_A_TIME", 50),
         ("data.space.SMALL", 0),
         ("audits.repeated_inputs.AT_A_TIME", 90),
@@ -185,7 +185,7 @@ def test_parts_that_are_done_in_any_order_give_the_same_card(tmp_path, monkeypat
     monkeypatch.setattr(Engine, "map", backwards)
     monkeypatch.setattr("cuecard.data.loading.MOST_ROWS", 100)
     card = cc.audit(folder, only=STREAMED, memory="1KB")
-    assert card.provenance.engine == "local, in 6 parts"
+    assert card.provenance.engine == "local, in 6 chunks"
     same_cards(card, expected)
 
 
@@ -293,7 +293,7 @@ def test_a_killed_audit_continues_with_the_part_it_had_reached(tmp_path, monkeyp
         return nullcontext()
 
     card = cc.audit(folder, only=STREAMED, memory="1KB", progress=progress)
-    assert "Reading (resumes after 3 of 5 parts)" in titles
+    assert "Reading (resumes after 3 of 5 chunks)" in titles
     same_cards(card, cc.audit(load(folder), only=STREAMED))
     assert not list((tmp_path / "cache" / "stream").iterdir())  # done: nothing is left to continue
 
@@ -314,7 +314,7 @@ def test_an_audit_that_is_interrupted_between_stages_says_where_it_resumes(tmp_p
     assert not any("resumes" in title for title in titles)
     titles.clear()
     cc.audit(folder, only=("overview",), memory="1KB", progress=lambda t: titles.append(t) or nullcontext())
-    assert "Reading (resumes after all 2 parts)" in titles
+    assert "Reading (resumes after all 2 chunks)" in titles
 
 
 def test_what_was_learned_is_kept_until_the_card_is_written(tmp_path, monkeypatch):
@@ -537,7 +537,7 @@ def test_a_cache_that_cannot_be_written_is_not_needed(tmp_path, monkeypatch):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "file" / "cache"))
     folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
     card = cc.audit(folder, only=("overview",), memory="1KB")
-    assert card.provenance.engine == "local, in 2 parts"
+    assert card.provenance.engine == "local, in 2 chunks"
 
 
 def test_a_test_split_without_labels_is_refused_where_the_user_names_it_and_noted_otherwise(tmp_path):

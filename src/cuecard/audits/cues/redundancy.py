@@ -111,7 +111,7 @@ def _overlaps(rows: CueRows, n: int, weights: Floats | None) -> tuple[Overlaps, 
     mass, weighed = np.zeros(rows.n_cues), nothing.astype(np.float64)
     for where, some in rows.slices(n):
         # So many rows at a time lie in the processor's cache.
-        parts = [some[part] for part in chunks(some.shape[0], OVERLAPPED)]
+        parts = [some[chunk] for chunk in chunks(some.shape[0], OVERLAPPED)]
         for own, together in on_threads(lambda i, parts=parts: overlaps(parts[i]), len(parts)):  # type: ignore[misc]
             sizes, products = sizes + own, products + together
         if weights is not None:

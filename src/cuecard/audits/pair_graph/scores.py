@@ -301,7 +301,7 @@ def trial(
         used = np.flatnonzero(counted(together.fold))
         folds, place = len(used), np.zeros(int(used[-1]) + 1, dtype=np.uint8 if folds < 256 else np.uint32)
         place[used] = np.arange(folds)
-        number = data.space.computed(place.dtype, data.n_examples, lambda some: place[together.fold[some]])
+        number = data.space.computed(place.dtype, data.n_examples, lambda chunk: place[together.fold[chunk]])
         number = data.space.gathered(number, data.example_codes) if data.grouped else number
     if forest == "paper":
         rows = max((int((number != fold).sum()) for fold in range(folds)), default=0)

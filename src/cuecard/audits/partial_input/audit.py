@@ -245,7 +245,7 @@ class PartialInput:
     def _learned(
         self, rows: InputRows, examples: Examples, train: Ints, test: Ints, folds: Folds, null: Floats
     ) -> _Learned:
-        """Return what was learned from every input; features and models are let go with this function."""
+        """Return what was learned from every input; this function frees features and models."""
         data, primary = examples.instances, primary_input(examples.instances.task)
         extra = slice_columns(examples, without=(self.weights, self.outside, data.cluster))
         inputs = conditions(rows, examples, ngrams=self.ngrams, extra=extra)
@@ -262,7 +262,7 @@ class PartialInput:
             get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
             loose = self._loose(fit, inputs, train) if self.inflation else {}
             learned = _Learned()
-            # What was promised holds all that was learned: it is let go as soon as it is known how well it does.
+            # What was promised holds all that was learned: it is freed as soon as its accuracy is known.
             for c in inputs:
                 done = promised.pop(c.name)().weighted(examples, c.unit)
                 learned.lines.append(input_line(examples, c, done, null))

@@ -226,11 +226,11 @@ class _Chain:
         self.examples: Ints = space.array(np.int64, n)
         self.fold: Codes = space.array(fold.dtype, n)
         ends = dict(self._first)
-        for some in chunks(len(fold), AT_A_TIME):
+        for chunk in chunks(len(fold), AT_A_TIME):
             for name in names:
-                own = some.start + np.flatnonzero(fold[some] == name)
+                own = chunk.start + np.flatnonzero(fold[chunk] == name)
                 start, ends[name] = ends[name], ends[name] + len(own)
-                self._before[some.start, name] = start
+                self._before[chunk.start, name] = start
                 self.examples[start : ends[name]], self.fold[start : ends[name]] = among[own], name
 
     def writer(self, guesses: Guesses, name: int) -> Write:

@@ -63,8 +63,8 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     """
     space = data.space
     groups = space.array(np.int64, data.n_examples)
-    for some in chunks(len(groups)):
-        groups[some] = np.arange(some.start, some.stop)
+    for chunk in chunks(len(groups)):
+        groups[chunk] = np.arange(chunk.start, chunk.stop)
     if grouping == "example":
         return groups
     if data.cluster is not None:
@@ -208,12 +208,12 @@ def assign(
         share = np.maximum(room, 0)
         bounds = np.cumsum(share / share.sum() if share.sum() else np.full(folds, 1 / folds))[:-1]
         start = generator.random()
-        for some in chunks(len(order)):
-            place = (start + _GOLDEN * np.arange(some.start, some.stop)) % 1
-            fold_of_group[order[some]] = np.searchsorted(bounds, place, side="right")
+        for chunk in chunks(len(order)):
+            place = (start + _GOLDEN * np.arange(chunk.start, chunk.stop)) % 1
+            fold_of_group[order[chunk]] = np.searchsorted(bounds, place, side="right")
     fold = space.array(np.int16, n)
-    for some in chunks(n):
-        fold[some] = fold_of_group[groups[some]]
+    for chunk in chunks(n):
+        fold[chunk] = fold_of_group[groups[chunk]]
     return fold
 
 
@@ -228,13 +228,13 @@ def _small_groups(
     """Return groups in the order of their sizes and of the strata they hold, otherwise in random order."""
     # A random number per stratum makes the sum of a group's numbers tell what strata it holds.
     numbers, contents = generator.random(int(strata.max()) + 1), np.zeros(len(sizes))
-    for some in chunks(len(groups)):
-        np.add.at(contents, groups[some], numbers[strata[some]])
+    for chunk in chunks(len(groups)):
+        np.add.at(contents, groups[chunk], numbers[strata[chunk]])
     rows = np.flatnonzero(small)
     drawn, held, negative = (space.array(kind, rows.shape) for kind in (np.float64, np.float64, np.int32))
     generator.random(out=drawn)
-    for some in chunks(len(rows)):
-        held[some], negative[some] = contents[rows[some]].round(9), -sizes[rows[some]]
+    for chunk in chunks(len(rows)):
+        held[chunk], negative[chunk] = contents[rows[chunk]].round(9), -sizes[rows[chunk]]
     del contents
     return np.asarray(rows[np.lexsort((drawn, held, negative))])
 
@@ -326,10 +326,10 @@ class Members:
 
     def _of_run(self, run: Sequence[int], places: Ints) -> Ints:
         wanted, found, before, done = in_folds(self.fold, run), [self.among[:0]], 0, 0
-        for some in chunks(len(self.fold)):
-            own = np.flatnonzero(wanted[self.fold[some]])
+        for chunk in chunks(len(self.fold)):
+            own = np.flatnonzero(wanted[self.fold[chunk]])
             last = int(np.searchsorted(places, before + len(own)))
-            found.append(self.among[some][own[places[done:last] - before]])
+            found.append(self.among[chunk][own[places[done:last] - before]])
             before, done = before + len(own), last
             if done == len(places):
                 break

@@ -62,12 +62,12 @@ class Guesses:
             return None
         table, n = self.table, len(self)
         score, named, answer = (self.space.array(kind, n) for kind in (np.float64, np.int64, np.int64))
-        for some in chunks(n):
-            unlikely = -np.where(np.isnan(table[some]), np.inf, table[some])
+        for chunk in chunks(n):
+            unlikely = -np.where(np.isnan(table[chunk]), np.inf, table[chunk])
             best = unlikely.max(axis=1)
             least = unlikely >= best[:, None] - TIE
-            named[some], answer[some] = least.sum(axis=1), least.argmax(axis=1)
-            score[some] = least[np.arange(len(least)), gold[some]] / named[some]
+            named[chunk], answer[chunk] = least.sum(axis=1), least.argmax(axis=1)
+            score[chunk] = least[np.arange(len(least)), gold[chunk]] / named[chunk]
         return replace(self, score=score, named=named, answer=answer, probability=None, table=None)
 
     def computed(self, part: Callable[[slice], Array], dtype: npt.DTypeLike = np.float64) -> Array:

@@ -232,7 +232,7 @@ def _crossed(fold: Codes | None, guesses: Guesses) -> Codes | None:
     if fold is None or template is None:
         return template if fold is None else fold
     most = int(template.max(initial=-1)) + 2
-    return guesses.computed(lambda some: fold[some].astype(np.int64) * most + template[some] + 1, np.int64)
+    return guesses.computed(lambda chunk: fold[chunk].astype(np.int64) * most + template[chunk] + 1, np.int64)
 
 
 def _with_ranking(
@@ -309,9 +309,9 @@ def _by_luck(guesses: Guesses, gold: Ints) -> Floats:
     if table is not None and guesses.named.max(initial=0) > 1:  # tied labels share the hit
         counts = np.bincount(gold, weights=guesses.weight, minlength=table.shape[1])
         expected = counts / counts.sum()
-        return guesses.computed(lambda some: table[some] @ expected)
+        return guesses.computed(lambda chunk: table[chunk] @ expected)
     shares = _shares(gold, guesses)
-    return guesses.computed(lambda some: shares[answer[some]])
+    return guesses.computed(lambda chunk: shares[answer[chunk]])
 
 
 def interval(

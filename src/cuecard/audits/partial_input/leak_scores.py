@@ -109,8 +109,8 @@ class Scored:
     def parts(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield some examples at a time, with the probabilities of their right answers."""
         if self.guesses.probability is not None:
-            for some in chunks(len(self.examples)):
-                yield self.examples[some], self.guesses.probability[some]
+            for chunk in chunks(len(self.examples)):
+                yield self.examples[chunk], self.guesses.probability[chunk]
 
 
 def leak_table(

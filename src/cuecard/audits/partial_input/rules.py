@@ -160,7 +160,7 @@ def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
     k, n, space = len(examples.instances.labels), len(guess), examples.instances.space
     label = int(examples.label_sums(learn).argmax())
     return Guesses(
-        score=space.computed(np.bool_, n, lambda some: examples.gold[guess[some]] == label),
+        score=space.computed(np.bool_, n, lambda chunk: examples.gold[guess[chunk]] == label),
         named=np.broadcast_to(np.int64(1), n),
         options=np.broadcast_to(np.int64(k), n),
         answer=np.broadcast_to(np.int64(label), n),
@@ -177,9 +177,9 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
     """
     space = examples.instances.space
     if examples.instances.grouped:
-        return space.computed(np.float64, len(guess), lambda some: 1 / examples.options[guess[some]])
+        return space.computed(np.float64, len(guess), lambda chunk: 1 / examples.options[guess[chunk]])
     shares = null_shares(examples, learn)
-    return space.computed(np.float64, len(guess), lambda some: shares[examples.gold[guess[some]]])
+    return space.computed(np.float64, len(guess), lambda chunk: shares[examples.gold[guess[chunk]]])
 
 
 def null_shares(examples: Examples, learn: Ints) -> Floats:
@@ -258,8 +258,8 @@ def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColu
     asked, there = keys[guess], filled[guess]
     texts, k = np.unique(asked[there]), len(examples.instances.labels)
     table = np.zeros((len(texts), k), dtype=np.int64)
-    for some in chunks(len(learn) if len(texts) else 0):
-        learned = learn[some][filled[learn[some]]]
+    for chunk in chunks(len(learn) if len(texts) else 0):
+        learned = learn[chunk][filled[learn[chunk]]]
         place = _places(texts, keys[learned])
         known = texts[place] == keys[learned]
         cells = place[known] * k + examples.gold[learned[known]]
@@ -373,7 +373,7 @@ def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> B
     """Return the line of guessing each label as often as train has it: right by luck alone."""
     sums = examples.label_sums(train)
     shares, always_named = sums / sums.sum(), majority(examples, train, scored)
-    expected = always_named.computed(lambda some: shares[examples.gold[scored[some]]])
+    expected = always_named.computed(lambda chunk: shares[examples.gold[scored[chunk]]])
     guesses = replace(always_named, score=expected)
     accuracy = guesses.mean(guesses.score)
     # What is expected of a guess does not vary as the guess does, so its spread under weights says nothing.

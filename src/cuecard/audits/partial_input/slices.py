@@ -59,7 +59,7 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
 def coded(values: pl.Series) -> pl.Series:
     """Return few values as an Enum of their texts in order, which takes a byte for each."""
     kind = pl.Enum(values.unique().cast(pl.String).drop_nulls().sort())
-    parts = [values[some].cast(pl.String).cast(kind) for some in chunks(len(values))]
+    parts = [values[chunk].cast(pl.String).cast(kind) for chunk in chunks(len(values))]
     return pl.concat([values[:0].cast(pl.String).cast(kind), *parts]).rechunk()
 
 
@@ -128,8 +128,8 @@ def _writes_the_answer(values: pl.Series, examples: Examples) -> bool:
     codes, gold = codes_of(values), examples.gold
     k = int(gold.max(initial=0)) + 1 if examples.grouped else len(examples.labels)
     together = np.zeros((len(names_of(values)) + 1) * k, dtype=np.int64)
-    for some in chunks(len(codes)):
-        together += np.bincount((codes[some] + 1) * k + gold[some], minlength=len(together))
+    for chunk in chunks(len(codes)):
+        together += np.bincount((codes[chunk] + 1) * k + gold[chunk], minlength=len(together))
     there = together.reshape(-1, k) > 0
     return int(there.sum()) == int(there.any(axis=1).sum()) == int(there.any(axis=0).sum())
 
@@ -199,8 +199,8 @@ def _slices(examples: Examples, scored: Ints, gold: Ints, tokens: Floats) -> Ite
         )
     edges = np.unique(np.quantile(tokens, np.arange(1, LENGTH_BINS) / LENGTH_BINS, method="higher"))
     bins = np.empty(len(tokens), dtype=np.int8)
-    for some in chunks(len(tokens)):
-        bins[some] = np.searchsorted(edges, tokens[some], side="right")
+    for chunk in chunks(len(tokens)):
+        bins[chunk] = np.searchsorted(edges, tokens[chunk], side="right")
     for b in np.flatnonzero(counted(bins)):
         inside = tokens[bins == b]
         first, last = f"{inside.min():.0f}", f"{inside.max():.0f}"

@@ -103,8 +103,8 @@ def _by_label(guesses: Guesses, gold: Ints) -> tuple[Floats, Codes, float]:
     shares, place = _distinct(chance[named])
     cell = np.zeros(len(chance), dtype=np.int32)
     cell[named] = place
-    luck = guesses.mean(guesses.computed(lambda some: chance[answer[some]]))
-    return shares, guesses.computed(lambda some: cell[answer[some]], np.int32), luck
+    luck = guesses.mean(guesses.computed(lambda chunk: chance[answer[chunk]]))
+    return shares, guesses.computed(lambda chunk: cell[answer[chunk]], np.int32), luck
 
 
 def _by_chance(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[Floats, Codes, float]:

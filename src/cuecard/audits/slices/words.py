@@ -65,14 +65,14 @@ class _Cells:
         word[common] = np.arange(len(common))
         n_words = len(common) + 1
         occurs = np.zeros((int(slices.max()) + 1) * n_words, dtype=np.bool_)
-        for some in chunks(len(tokens)):
-            occurs[_keys(tokens, slices, word, n_words, some)] = True
+        for chunk in chunks(len(tokens)):
+            occurs[_keys(tokens, slices, word, n_words, chunk)] = True
         cells = np.flatnonzero(occurs)
         number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
         ids = data.instances.space.array(np.int32, len(tokens.ids))
-        for some in chunks(len(tokens)):
-            where = slice(tokens.offsets[some.start], tokens.offsets[some.stop])
-            ids[where] = number[_keys(tokens, slices, word, n_words, some)]
+        for chunk in chunks(len(tokens)):
+            where = slice(tokens.offsets[chunk.start], tokens.offsets[chunk.stop])
+            ids[where] = number[_keys(tokens, slices, word, n_words, chunk)]
         names = pl.Series(np.arange(len(cells))).cast(pl.String)
         return cls(
             Tokens(ids, tokens.offsets, names), np.append(common, -1)[cells % n_words], cells // n_words

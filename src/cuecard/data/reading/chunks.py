@@ -1,4 +1,4 @@
-"""A file in parts of bounded size, for data larger than memory."""
+"""A file in chunks of bounded size, for data larger than memory."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def parts_of(
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a file that is read by itself: `groups` of a parquet file, otherwise all of it.
+    """A chunk of a file that is read by itself: `groups` of a parquet file, otherwise all of it.
 
     `before` are the rows of the file that stand before it, `rows` its own; None where only reading them tells.
     """
@@ -179,7 +179,7 @@ class Chunk:
 
 
 def chunks_of(path: Path, *, rows: int, on_error: OnError) -> list[Chunk]:
-    """Return the parts of a file that can be read by themselves, row groups joined up to `rows` rows."""
+    """Return the chunks of a file, each read by itself, row groups joined up to `rows` rows."""
     if path.is_dir() or checked_format(path, damaged=on_error == "skip") != ("parquet", "none"):
         return [Chunk(path)]
     import pyarrow.parquet as pq

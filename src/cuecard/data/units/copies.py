@@ -154,11 +154,11 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
         sharing[those] = True
     place_of, found, n_long = space.array(np.int64, len(rows)), space.growing(np.int64), 0
     are_long = _are_long(texts, rows, sharing)
-    for part in chunks(len(rows)):
-        long = np.flatnonzero(are_long[part])
-        place_of[part] = -1
-        place_of[part][long] = np.arange(n_long, n_long + len(long))
-        found.add(rows[part][long])
+    for chunk in chunks(len(rows)):
+        long = np.flatnonzero(are_long[chunk])
+        place_of[chunk] = -1
+        place_of[chunk][long] = np.arange(n_long, n_long + len(long))
+        found.add(rows[chunk][long])
         n_long += len(long)
     some = found.array()
     bits, sizes = space.gathered(texts.bits, some), space.gathered(texts.sizes, some)
@@ -171,8 +171,8 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
     maybe = on_threads(compared, len(of_bands), threads)
     sets, bounds = _sets_of_maybe_alike(texts, some, bits.shape[1], sizes, maybe, needed, alike)
     leader = space.array(np.int64, len(some))
-    for part in chunks(len(some)):
-        leader[part] = np.arange(part.start, part.stop)
+    for chunk in chunks(len(some)):
+        leader[chunk] = np.arange(chunk.start, chunk.stop)
     first_bits = space.stored(np.ascontiguousarray(bits[:, 0]))
     for those_of_band in maybe:
         _native.join_alike(those_of_band, sets, bounds, first_bits, leader, alike, loosely)
@@ -186,10 +186,10 @@ def _by_hash(hashes: npt.NDArray[np.uint64], which: Bools | None, space: Space) 
         yield np.arange(len(hashes)) if which is None else np.flatnonzero(which)
         return
     bucket = np.empty(len(hashes), dtype=np.uint16)
-    for some in chunks(len(hashes)):
-        bucket[some] = hashes[some] >> np.uint64(64 - bits)
+    for chunk in chunks(len(hashes)):
+        bucket[chunk] = hashes[chunk] >> np.uint64(64 - bits)
         if which is not None:
-            bucket[some][~which[some]] = 1 << bits
+            bucket[chunk][~which[chunk]] = 1 << bits
     for number in range(1 << bits):
         yield np.concatenate([s.start + np.flatnonzero(bucket[s] == number) for s in chunks(len(hashes))])
 
@@ -197,8 +197,10 @@ def _by_hash(hashes: npt.NDArray[np.uint64], which: Bools | None, space: Space) 
 def _distinct_by_hash(texts: Sketch, first: Ints) -> Ints:
     """Return the distinct texts of enough words by rising hash: units do not depend on the order of the rows."""
     which, found = np.empty(len(first), dtype=np.bool_), texts.space.growing(np.int64)
-    for part in chunks(len(first)):
-        which[part] = (first[part] == np.arange(part.start, part.stop)) & (texts.sizes[part] >= LEAST_WORDS)
+    for chunk in chunks(len(first)):
+        which[chunk] = (first[chunk] == np.arange(chunk.start, chunk.stop)) & (
+            texts.sizes[chunk] >= LEAST_WORDS
+        )
     for rows in _by_hash(texts.whole, which, texts.space):
         found.add(rows[_rising(texts.whole[rows], len(texts.whole), texts.space)])
     return found.array()
@@ -213,12 +215,12 @@ def _rising(hashes: npt.NDArray[np.uint64], n: int, space: Space) -> Ints:
 def _are_long(texts: Sketch, rows: Ints, which: Bools) -> Bools:
     """Return which of some texts of `rows` have at least `LEAST_WORDS` different words."""
     long, unsure = (np.zeros(len(rows), dtype=np.bool_) for _ in range(2))
-    for part in chunks(len(rows)):
-        own = np.flatnonzero(which[part])
-        of_texts = rows[part][own]
-        long[part][own] = np.bitwise_count(texts.bits[of_texts]).sum(axis=1) >= LEAST_WORDS
+    for chunk in chunks(len(rows)):
+        own = np.flatnonzero(which[chunk])
+        of_texts = rows[chunk][own]
+        long[chunk][own] = np.bitwise_count(texts.bits[of_texts]).sum(axis=1) >= LEAST_WORDS
         # Two words may have one bit.
-        unsure[part][own] = ~long[part][own] & (texts.sizes[of_texts] >= LEAST_WORDS)
+        unsure[chunk][own] = ~long[chunk][own] & (texts.sizes[of_texts] >= LEAST_WORDS)
     if unsure.any():
         for places, words, starts in _reader(texts, rows)(unsure):
             every = np.ones(len(places), dtype=np.bool_)
@@ -276,12 +278,12 @@ def _reader(texts: Sketch, rows: Ints) -> Callable[[Bools], Iterator[tuple[Ints,
     space, n = texts.space, len(texts.whole)
     place_of = space.array(np.int64, n)
     place_of[:] = -1
-    for some in chunks(len(rows)):
-        place_of[rows[some]] = np.arange(some.start, some.stop)
+    for chunk in chunks(len(rows)):
+        place_of[rows[chunk]] = np.arange(chunk.start, chunk.stop)
 
     def read(which: Bools) -> Iterator[tuple[Ints, Hashes, Ints]]:
-        for some in chunks(n, max(n, 1) if space.folder is None else _READ_AGAIN):
-            there = some.start + np.flatnonzero(place_of[some] >= 0)
+        for chunk in chunks(n, max(n, 1) if space.folder is None else _READ_AGAIN):
+            there = chunk.start + np.flatnonzero(place_of[chunk] >= 0)
             there = there[which[place_of[there]]]
             if len(there):
                 yield place_of[there], *texts.words(there)
@@ -292,8 +294,8 @@ def _reader(texts: Sketch, rows: Ints) -> Callable[[Bools], Iterator[tuple[Ints,
 def _first_copies(whole: npt.NDArray[np.uint64], space: Space) -> npt.NDArray[np.int64]:
     """Return the first text with the hash of each text."""
     first = space.array(np.int64, len(whole))
-    for part in chunks(len(whole)):
-        first[part] = np.arange(part.start, part.stop)
+    for chunk in chunks(len(whole)):
+        first[chunk] = np.arange(chunk.start, chunk.stop)
     for rows in _by_hash(whole, None, space):
         of_rows = whole if len(rows) == len(whole) else whole[rows]
         some = rows[_repeated(of_rows, len(whole), space)]
@@ -340,11 +342,11 @@ def _placed(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return the places of rows, and their keys, in the same memory; rows without a place are left out."""
     end = 0
-    for some in chunks(len(rows)):
-        places = place_of[rows[some]]
+    for chunk in chunks(len(rows)):
+        places = place_of[rows[chunk]]
         there = places >= 0
         n = int(np.count_nonzero(there))
-        rows[end : end + n], keys[end : end + n] = places[there], keys[some][there]
+        rows[end : end + n], keys[end : end + n] = places[there], keys[chunk][there]
         end += n
     return rows[:end], keys[:end]
 
@@ -355,18 +357,18 @@ def _numbered(first: Ints, texts: Ints, leader: Ints, space: Space) -> npt.NDArr
     `first` is the first copy of every text; `texts[leader[i]]` and what leads that leads the unit of `texts[i]`.
     """
     roots, earliest = _native.leaders(leader), space.array(np.int64, len(texts))
-    for some in chunks(len(texts)):
-        earliest[some] = texts[some]
-    for some in chunks(len(texts)):
-        joined = some.start + np.flatnonzero(roots[some] != np.arange(some.start, some.stop))
+    for chunk in chunks(len(texts)):
+        earliest[chunk] = texts[chunk]
+    for chunk in chunks(len(texts)):
+        joined = chunk.start + np.flatnonzero(roots[chunk] != np.arange(chunk.start, chunk.stop))
         np.minimum.at(earliest, roots[joined], texts[joined])
     begins, units = (space.array(np.int64, len(first)) for _ in range(2))
-    for some in chunks(len(first)):
-        begins[some] = np.arange(some.start, some.stop)
-    for some in chunks(len(texts)):
-        begins[texts[some]] = earliest[roots[some]]
-    for some in chunks(len(first)):
-        units[some] = begins[first[some]]
+    for chunk in chunks(len(first)):
+        begins[chunk] = np.arange(chunk.start, chunk.stop)
+    for chunk in chunks(len(texts)):
+        begins[texts[chunk]] = earliest[roots[chunk]]
+    for chunk in chunks(len(first)):
+        units[chunk] = begins[first[chunk]]
     _native.number_units(units)
     return units
 
@@ -397,21 +399,21 @@ def closest_copies(texts: pl.Series, units: Ints, space: Space = MEMORY) -> Ints
     bounds = np.arange(0, int(before[-1]), _DIVIDED if space.folder is not None else int(before[-1]))
     ends = np.append(np.searchsorted(before, bounds[1:]) + 1, len(before))
     leader, first = space.array(np.int64, len(units)), space.array(np.int64, len(before))
-    for some in reversed(list(chunks(len(units)))):
-        own = units[some][::-1]
+    for chunk in reversed(list(chunks(len(units)))):
+        own = units[chunk][::-1]
         first[own] = np.arange(
-            some.stop - 1, some.start - 1, -1
+            chunk.stop - 1, chunk.start - 1, -1
         )  # of equal places, the last one written stays
     large = np.empty(len(units), dtype=np.bool_)
-    for some in chunks(len(units)):
-        leader[some] = first[units[some]]
-        own = units[some]
-        large[some] = before[own] > np.where(own > 0, before[own - 1], 0)
+    for chunk in chunks(len(units)):
+        leader[chunk] = first[units[chunk]]
+        own = units[chunk]
+        large[chunk] = before[own] > np.where(own > 0, before[own - 1], 0)
     for start, end in pairwise([0, *ends.tolist()]):
         rows = np.concatenate(
             [
-                some.start + np.flatnonzero(large[some] & _between(units[some], start, end))
-                for some in chunks(len(units))
+                chunk.start + np.flatnonzero(large[chunk] & _between(units[chunk], start, end))
+                for chunk in chunks(len(units))
             ]
         )
         folded = FoldedTexts()

@@ -40,9 +40,11 @@ def example_units(
 
     def keys() -> Iterator[Hashes]:
         # A sum of random numbers, one per unit, is the same for the same hypotheses in any order.
-        for some in chunks(n):
-            first = np.arange(some.start, some.stop) if ends is None else ends[some]
-            rows = slice(some.start, some.stop) if ends is None else slice(ends[some.start], ends[some.stop])
+        for chunk in chunks(n):
+            first = np.arange(chunk.start, chunk.stop) if ends is None else ends[chunk]
+            rows = (
+                slice(chunk.start, chunk.stop) if ends is None else slice(ends[chunk.start], ends[chunk.stop])
+            )
             key = np.add.reduceat(_random(hypothesis[rows]), first - first[0])
             yield key if premise is None else key ^ _random(~premise[first])
 

@@ -79,7 +79,7 @@ def prose(text: str, width: int, style: str = "") -> Text:
 
 
 def what_was_read(card: Card) -> list[str]:
-    """Return how the data was understood, every row that was left out, and whether it was read in parts."""
+    """Return how the data was understood, every row that was left out, and whether it was read in chunks."""
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
     tokens = f". Tokens: {', '.join(card.tokenisers)}" if card.tokenisers else ""
@@ -88,9 +88,9 @@ def what_was_read(card: Card) -> list[str]:
         advice for name, language in card.tokenisers.items() if (advice := reading_advice(language, name))
     ]
     lines += [f"Left out: {wording.left_out(reason, n)}." for reason, n in data.dropped.items() if n]
-    where, in_parts, parts = card.provenance.engine.partition(", in ")
-    if in_parts:
-        lines.append(f"Read in {parts}{' on a Ray cluster' if where == 'ray' else ''}{_about_all(card)}.")
+    where, in_chunks, chunks = card.provenance.engine.partition(", in ")
+    if in_chunks:
+        lines.append(f"Read in {chunks}{' on a Ray cluster' if where == 'ray' else ''}{_about_all(card)}.")
     return [*lines, *data.notes]
 
 

@@ -45,9 +45,9 @@ def nearest_centres(points: Singles, centres: Singles) -> tuple[Ints, Singles]:
     """Return the number of every point's nearest centre, and how far it is."""
     nearest, distances = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.float32)
     factors = _factors(centres)
-    for some in chunks(len(points), AT_A_TIME):
-        nearest[some] = (_with_ones(points[some]) @ factors).argmin(axis=1)
-        distances[some] = np.sqrt(_squares(points[some] - centres[nearest[some]]))
+    for chunk in chunks(len(points), AT_A_TIME):
+        nearest[chunk] = (_with_ones(points[chunk]) @ factors).argmin(axis=1)
+        distances[chunk] = np.sqrt(_squares(points[chunk] - centres[nearest[chunk]]))
     return nearest, distances
 
 

@@ -148,12 +148,12 @@ def pair_cells(
     # A set of companions is a stronger cue here, beside the empty set.
     sets = np.arange(-1, len(stronger)), np.minimum(np.arange(len(stronger) + 1), 1)
     by_row = sparse.csr_matrix(rows)
-    for some in chunks(len(codes), max(1, MASKED // max(1, len(stronger)))):
-        columns = by_row[some].tocsc()
+    for chunk in chunks(len(codes), max(1, MASKED // max(1, len(stronger)))):
+        columns = by_row[chunk].tocsc()
         indptr, indices = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
         parts = [
             _native.strata_sums(
-                indptr, indices, stronger, *sets, cue, place.reshape(-1, 1), codes[some], label, each[some], n_labels
+                indptr, indices, stronger, *sets, cue, place.reshape(-1, 1), codes[chunk], label, each[chunk], n_labels
             )
             for each in masses
         ]  # fmt: skip

@@ -337,9 +337,9 @@ def counted_label_auc(
     each = np.divide(influence, mass, out=influence, where=mass > 0)
     unit, n_units = unit_codes(units, len(cell))
     sums, members = np.zeros(n_units), np.zeros(n_units)
-    for some in chunks(len(cell)):
-        np.add.at(sums, unit[some], each[cell[some]])
-        np.add.at(members, unit[some], mass[cell[some]] > 0)
+    for chunk in chunks(len(cell)):
+        np.add.at(sums, unit[chunk], each[cell[chunk]])
+        np.add.at(members, unit[chunk], mass[cell[chunk]] > 0)
     size = float(members.sum()) ** 2 / sum_of_squares(members)
     labelled = counts.sum(axis=(0, 1))
     present = (labelled / labelled.sum())[shares.any(axis=0)]

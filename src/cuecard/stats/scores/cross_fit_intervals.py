@@ -105,7 +105,9 @@ def _squares_of_units(sums: Array, sizes: Array) -> tuple[float, float]:
     """Return squared deviations of units, and how many of one size these are; unequal ones are told from the others."""
     total = float(sizes.sum())
     size = total**2 / sum_of_squares(sizes)
-    squares = sum(sum_of_squares(beside_others(sums[some], sizes[some], total)) for some in chunks(len(sums)))
+    squares = sum(
+        sum_of_squares(beside_others(sums[chunk], sizes[chunk], total)) for chunk in chunks(len(sums))
+    )
     return (1 - 1 / size) ** 2 * squares, size
 
 

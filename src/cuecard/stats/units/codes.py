@@ -32,8 +32,8 @@ def dense_codes(codes: npt.ArrayLike) -> Ints:
         numbers = np.cumsum(occurs, dtype=whole_type(len(values)))
         numbers -= 1
         dense = np.empty(len(values), dtype=np.int64)
-        for some in chunks(len(values)):
-            dense[some] = numbers[values[some]]
+        for chunk in chunks(len(values)):
+            dense[chunk] = numbers[values[chunk]]
         return dense
     return np.asarray(np.unique(values, return_inverse=True)[1].ravel(), dtype=np.int64)
 
@@ -93,8 +93,8 @@ def first_rows_of_codes(codes: Ints) -> Codes:
     [1, 0, 3]
     """
     place = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=whole_type(len(codes)))
-    for some in reversed(list(chunks(len(codes)))):  # of equal places, the last one written stays
-        place[codes[some][::-1]] = np.arange(some.stop - 1, some.start - 1, -1)
+    for chunk in reversed(list(chunks(len(codes)))):  # of equal places, the last one written stays
+        place[codes[chunk][::-1]] = np.arange(chunk.stop - 1, chunk.start - 1, -1)
     return place if (place >= 0).all() else place[place >= 0]
 
 
@@ -117,7 +117,7 @@ def rows_of_copies(codes: Ints) -> Iterator[Ints]:
         copied[start : start + AT_A_TIME] = before[own] > np.where(own > 0, before[own - 1], 0)
     first = 0
     for end in ends:
-        yield rows_where(len(codes), lambda some: _within(codes[some], copied[some], first, end))  # noqa: B023
+        yield rows_where(len(codes), lambda chunk: _within(codes[chunk], copied[chunk], first, end))  # noqa: B023
         first = end
 
 
