@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.stats import _native
-from cuecard.stats.arrays import chunks
+from cuecard.stats.arrays import chunks, rows_where
 
 # Marks that open or close a word and say nothing by themselves. Signs that carry meaning are not among them:
 # + - < > = % $ # & @ * / keep C apart from C++, 5 from -5, and 1 < 2 from 1 > 2.
@@ -160,13 +160,12 @@ def made_distinct(first: Hashes, second: Hashes) -> None:
     Of different texts that share the first hash, that of the smallest second one keeps it.
     """
     n_parts = -(-len(first) // COMPARED)
+    size = np.uint64((1 << 64) // max(n_parts, 2) + 1)
     for part in range(n_parts):
-        rows = np.arange(len(first))
-        if n_parts > 1:  # equal hashes are in one part
-            size = np.uint64((1 << 64) // n_parts + 1)
-            rows = np.concatenate(
-                [chunk.start + np.flatnonzero(first[chunk] // size == part) for chunk in chunks(len(first))]
-            )
+        if n_parts == 1:
+            rows = np.arange(len(first))
+        else:  # equal hashes are in one part
+            rows = rows_where(len(first), lambda chunk: first[chunk] // size == part)  # noqa: B023
         own = first[rows]
         order = np.argsort(own, kind="stable")
         rising, other = own[order], second[rows[order]]
