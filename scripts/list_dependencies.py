@@ -43,6 +43,9 @@ files. Lower bounds are tested (`make test-minimum`), there are no upper bounds.
 fresh process beyond those of Python alone, best of five; what a package imports itself is counted with it. A command
 imports what its sections need: an audit of cues on the terminal imports neither altair nor scikit-learn.
 
+Until 0.2.0 the core also needed numba with llvmlite, whose loops are compiled when the package is built now, and
+vl-convert, which is the extra `images`.
+
 Written by `python scripts/list_dependencies.py` with Python {python}.
 
 | package | version | for | MB | import, s |
