@@ -210,13 +210,13 @@ def test_concepts_run_by_name_only() -> None:
 
 
 def test_few_texts_are_said_to_be_few() -> None:
-    card = cc.audit(_texts(6, 150), audits=[Concepts(embed="tfidf")])
+    card = cc.audit(_texts(6, 80), audits=[Concepts(embed="tfidf")])
     assert card["concepts"].status == "skipped"
-    assert "needs at least 200 distinct texts" in str(card["concepts"].reason)
+    assert "needs at least 100 distinct texts" in str(card["concepts"].reason)
 
 
 def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(UsageError, match="most_texts must be at least 200"):
+    with pytest.raises(UsageError, match="most_texts must be at least 100"):
         Concepts(most_texts=50)
     with pytest.raises(UsageError, match="min_count"):
         Concepts(min_count=0)
@@ -234,3 +234,19 @@ def test_a_sample_is_read_of_a_large_split() -> None:
 def test_names_are_unique() -> None:
     words = [["a", "b", "c", "d"], ["a", "b", "c", "e"], ["a", "b", "c", "d"], ["a", "b", "c", "d"], []]
     assert names_of(words) == ["a+b+c", "a+b+c+e", "a+b+c+d", "a+b+c+4", "concept 5"]
+
+
+def test_weights_count_in_the_tests() -> None:
+    """Equal weights change no byte; unequal ones change shares, and not which concepts there are."""
+    table = _texts(1, 1_500, share=0.9)
+    weights = np.random.default_rng((2, 2)).choice([0.5, 4.0], table.height)
+    plain = _card(table)
+    equal = _card(table.with_columns(weight=pl.lit(2.0)), weights="weight")
+    uneven = _card(table.with_columns(weight=pl.Series(weights)), weights="weight")
+    assert equal.tables["concept_cues"].equals(plain.tables["concept_cues"])
+    assert uneven.tables["concepts"].equals(plain.tables["concepts"])
+    assert uneven.tables["concept_cues"]["significant"][0]
+    first = uneven.tables["concept_cues"].row(0, named=True)
+    same = plain.tables["concept_cues"].filter(pl.col("concept") == first["concept"])
+    assert first["share"] != same["share"][0]
+    assert first["share"] == pytest.approx(same["share"][0], abs=0.15)

@@ -51,7 +51,7 @@ KINDS = (TESTED, SIGNIFICANT, CUES, BEYOND, BITS)
 #: What takes the default embedding: the sentence encoder where it is installed and reads the language.
 AUTO, ENCODER, ENGLISH = "auto", "minilm", "en"
 #: With fewer texts in a half, nothing is found that could be tested.
-LEAST_TEXTS = 100
+LEAST_TEXTS = 50
 #: Stream of random numbers of the sample.
 SAMPLE = 36_003
 
@@ -77,6 +77,8 @@ class Concepts:
             is tested as a cue.
         statement_texts: at most so many training texts are asked about.
         max_requests: requests to send at most; answers are cached, and the next run resumes.
+        weights: extra column that holds every instance's weight in the tests of the second half; concepts are found,
+            and compared with words, on the texts as they stand.
     """
 
     name: ClassVar[str] = NAME
@@ -100,6 +102,7 @@ class Concepts:
     statement_texts: int = 500
     max_requests: int | None = None
     seed: int = 0
+    weights: str | None = None
 
     @property
     def extras(self) -> frozenset[str]:
@@ -216,6 +219,7 @@ class Concepts:
             min_count=self.min_count,
             alpha=self.alpha,
             expect=self.expect,
+            weights=self.weights,
         )
 
     def _table(
