@@ -30,7 +30,7 @@ _WHAT_TO_GIVE: dict[Need, str] = {
     "corpus": "files to search: cuecard overlap TEST --with CORPUS",
     "orders": "log-probabilities of orders: cuecard overlap TEST --orders FILE",
     "judge": "the verdicts of a judge: --judge FILE",
-    "scores": "scores of single responses by a judge: `cuecard ask --judge` writes them, and --judge FILE reads them",
+    "scores": "scores of single responses by a judge: --judge FILE, which `cuecard ask --judge-as` writes",
     "runs": "logs of at least two models: --runs FILE, or --predictions of at least three",
     "answers": "the answers of a model in words: --predictions FILE",
 }

@@ -23,7 +23,7 @@ def test_a_planted_judge_is_named_and_a_fair_one_left_alone(planted):
     assert sum(named(planted, 120, seed) == PLANTED[planted] for seed in range(6)) >= 5
 
 
-def _preferences(n: int = 28) -> pl.DataFrame:
+def _preferences(n: int = 24) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "prompt": [f"How many apples are in box {i}?" for i in range(n)],
@@ -57,7 +57,7 @@ def _flattered(prompt: str) -> str:
     return str(min(int(said) + 3, 10)) if lifted and said.isdigit() else said
 
 
-ALL = ["score", "rubric", "batch", "pairs"]
+ALL = ["score", "batch", "pairs"]
 
 
 @pytest.mark.parametrize(("answer", "biased"), [(_fair, set()), (_flattered, {"flattery"})])

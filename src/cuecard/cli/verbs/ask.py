@@ -34,7 +34,7 @@ Examples:
 
 `cuecard probe train.parquet --test test.parquet --predictions asked.jsonl --cues no --out probe`
 
-`cuecard ask preferences.parquet --judge score,rubric,batch,pairs --endpoint URL --model NAME --out judged.jsonl`
+`cuecard ask preferences.parquet --judge-as score,rubric,batch,pairs --endpoint URL --model NAME --out judged.jsonl`
 """
 
 
@@ -80,7 +80,7 @@ def ask(
     judge: Annotated[
         str | None,
         option(
-            "--judge",
+            "--judge-as",
             "A,B",
             "Ask the model to judge the responses of preferences or open answers: score (1 to 10), rubric, examiner, "
             "batch (several in one request), pairs (both orders).",
@@ -91,8 +91,8 @@ def ask(
         option(
             "--perturb",
             "A,B",
-            "With --judge, also judge responses changed by rules: all (default), none, padding, markdown, restating, "
-            "flattery, citation (must not move a score), number, negation (must lower it).",
+            "With --judge-as, also judge responses changed by rules: all (default), none, padding, markdown, "
+            "restating, flattery, citation (must not move a score), number, negation (must lower it).",
         ),
     ] = None,
     stress: Annotated[
@@ -216,13 +216,13 @@ def ask(
     if judge:
         typed = {"--prompt": prompt, "--input": inputs, "--permute": permute, "--stress": stress}
         if wrong := [name for name, value in typed.items() if value]:
-            raise UsageError(f"--judge asks about responses and takes no {listed(wrong)}.")
+            raise UsageError(f"--judge-as asks about responses and takes no {listed(wrong)}.")
         changes = {"perturb": comma_list(perturb)} if perturb else {}
         asked = ask_judge_file(load, out, endpoint, model, forms=comma_list(judge), **changes, **requests)
-        unread, following = asked["score"].null_count(), join(["cuecard", "probe", "--judge", str(out)])
+        unread, following = asked["score"].null_count(), join(["cuecard", "probe", "--judge-as", str(out)])
     else:
         if perturb:
-            raise UsageError("--perturb changes responses that are judged: add --judge score.")
+            raise UsageError("--perturb changes responses that are judged: add --judge-as score.")
         answers = ask_file(
             load,
             out,

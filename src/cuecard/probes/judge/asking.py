@@ -58,7 +58,7 @@ def check_forms(names: Sequence[str], data: Instances) -> list[str]:
             f"{data.name}: a judge {only_applies_to(frozenset({'preference', 'open'}), data.task)}."
         )
     if PAIRS in names and data.task != "preference":
-        raise UsageError(f"{data.name}: --judge pairs needs preferences, with two responses to a prompt.")
+        raise UsageError(f"{data.name}: --judge-as pairs needs preferences, with two responses to a prompt.")
     return list(dict.fromkeys(names))
 
 

@@ -1,4 +1,4 @@
-"""Scores of single responses, from `cuecard ask --judge` or a table of your own."""
+"""Scores of single responses, from `cuecard ask --judge-as` or a table of your own."""
 
 from __future__ import annotations
 
