@@ -129,3 +129,10 @@ def test_a_card_is_not_lost_where_deleting_it_is_stopped_half_way(
             service.library.undelete(card)
     assert [one["id"] for one in service.library.deleted()] == [card]
     assert service.library.undelete(card).id == card
+
+
+def test_the_pages_of_a_card_are_written(client: Client) -> None:
+    card = client.prepared()
+    for page in ("", "/examples", "/table/cues"):
+        answer = client.http.get(f"/cards/{card}{page}", headers={"accept": "text/html"})
+        assert answer.status_code == 200, f"{page}: {answer.text[-300:]}"
