@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from cuecard.run.choosing import Settings, parse_settings
     from cuecard.run.debiasing import Debiased, WeightedRows, debias, debias_file, selected_remedy
     from cuecard.run.finishing import check_labels
-    from cuecard.run.judging import ask_judge, ask_judge_file
     from cuecard.run.planning import plan, plan_file
-    from cuecard.run.predicting import ask, ask_file, correct, correct_file
+    from cuecard.run.predicting import ask, ask_file, ask_judge, ask_judge_file, correct, correct_file
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.running import Progress, run_analyses
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file
