@@ -18,7 +18,7 @@ from cuecard.registry import unknown_name
 from cuecard.report.findings import highlight
 from cuecard.web.library import Entry, Library
 from cuecard.web.requests.bodies import Json
-from cuecard.web.requests.places import own_file
+from cuecard.web.requests.places import inside, own_file
 from cuecard.web.tables import (
     MOST_ROWS,
     Page,
@@ -129,7 +129,11 @@ def _tables(root: Path, entry: Entry, entries: list[Entry]) -> Iterator[tuple[En
 
 def table_files(root: Path, entry: Entry) -> list[Path]:
     """Return the tables of a card that lie below the root."""
-    return [one for one in sorted((entry.folder / TABLES_FOLDER).glob("*.parquet")) if own_file(root, one)]
+    folder = entry.folder / TABLES_FOLDER
+    files = sorted(folder.glob("*.parquet"))
+    if inside(root, str(folder)) is not None:  # as nearly always, no link leads out of it
+        return files
+    return [file for file in files if own_file(root, file)]
 
 
 NOT_PREPARED = "The pages of this card are being prepared."
