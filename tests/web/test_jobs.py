@@ -157,9 +157,14 @@ def test_a_plan_writes_a_worksheet_and_says_what_it_changes(client: Client) -> N
     ended = client.ended(job["id"])
     assert ended["status"] == "done", ended
     assert ended["command"].startswith("cuecard plan data/houses_train.csv ")
-    assert "cues" in ended["said"]
+    assert "--json" not in ended["command"]
+    plan = ended["plan"]
+    assert [goal["measure"] for goal in plan["goals"]] == ["cues.cues"]
+    assert any("nobody" in one["why"] for one in plan["why"])
+    assert {row["label"] for row in plan["rows"]} <= {"no", "yes"}
     rows = pl.read_csv(client.http.get(f"/api/jobs/{job['id']}/file").content)
     assert 1 <= rows.height <= 20
+    assert rows.height == plan["changed"]
     assert set(rows["action"]) == {"drop"}
     assert [one["id"] for one in client.get(f"/cards/{client.card}/plans")["plans"]] == [job["id"]]
     assert client.http.get("/api/jobs/nothing/file").status_code == 404
