@@ -52,6 +52,10 @@ def test_every_page_shows_a_command_that_the_command_line_reads(
         f"/cards/{card}/remedies": "debias",
         f"/cards/{card}/table/cues": "audit",
     }
+    [prepares] = re.findall(
+        r'data-job="(\w+)"', client.http.get(f"/compare?card={ids[0]}&card={ids[1]}").text
+    )
+    assert client.ended(prepares)["status"] == "done"
     shown = {path: [parsed(one) for one in commands_on(client.http.get(path).text)] for path in verbs}
     assert {path: each[-1] for path, each in shown.items()} == verbs
     preview = client.send("POST", "/preview", json=AUDIT["data"]).json()
