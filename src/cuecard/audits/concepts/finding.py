@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from scipy import sparse
-from scipy.stats import norm
+from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from cuecard.data import Instances
@@ -270,7 +270,7 @@ def _divided(scores: Floats) -> _Division:
     below = np.cumsum(rising)[place - 1] / place
     above = (rising.sum() - below * place) / (n - place)
     between = share * (1 - share) * (above - below) ** 2 / max(spread, 1e-12)
-    normal = norm.pdf(norm.isf(share)) ** 2 / (share * (1 - share))
+    normal = np.exp(-(ndtri(share) ** 2)) / (2 * np.pi * share * (1 - share))
     best = int((between - normal).argmax())
     threshold = (rising[place[best] - 1] + rising[place[best]]) / 2
     return _Division(float(threshold), float((between - normal)[best]))

@@ -26,13 +26,13 @@ NAMED, SHOWN = 3, 3
 
 _TITLES = {
     "question_type": "The first words of the question predict the answer",
-    "nearest_question": "The answer of the most similar question is often right",
+    "nearest_question": "The answer of the nearest question predicts the answer",
     "question_words": "The words of the question predict the answer",
     "same_template": "Questions of the same template have the same answer",
 }
 _HOW = {
     "question_type": "Always giving the commonest answer of the type of question (its first one or two words)",
-    "nearest_question": "Giving the answer of the training question that shares most words",
+    "nearest_question": "Giving the answer of the training question that shares the largest number of words",
     "question_words": "A linear model of the words and word pairs of the question, over the frequent answers,",
     "same_template": "Giving the commonest answer of the questions that differ in numbers and names only",
 }
@@ -98,11 +98,7 @@ def _prior(line: Summary, summary: Summary, plan: Plan) -> Finding | None:
         f"{said} scores {_scored(line)}, which have {plural(summary['distinct'], 'different answer')}. {_how(summary)} "
         "A model is only better than this by what it scores above it: report the two side by side."
     )
-    title = (
-        "Giving no answer is often right"
-        if answer == NO_ANSWER
-        else f"One answer is right for many questions: “{display_text(answer, 40)}”"
-    )
+    title = f"{said} scores {percent(line['accuracy'])}"
     rows = plan.scored[np.flatnonzero(plan.data.first_answers.gather(plan.scored) == answer)[:SHOWN]]
     return Finding(
         NAME, severity, title, text, **_numbers(line), chance=line["chance"], key="prior",
@@ -194,7 +190,7 @@ def _copied(summary: Summary, plan: Plan, in_question: Bools) -> list[Finding]:
         Finding(
             NAME,
             "low" if severity_of(gain) == "low" else "medium",
-            "The answer often stands in the question",
+            "The answer is among the words of its question",
             f"The right answer is a word, a number or words in a row of its question in {percent(share)} of "
             f"{plural(copied['n'], 'question')}; answers of other questions would be in {percent(copied['chance'])} "
             f"({state_probability('p', p)}). Some may be options that the question names; of the others, a model can "
