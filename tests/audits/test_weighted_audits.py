@@ -64,7 +64,7 @@ def battles() -> Instances:
 
 
 #: Every audit with a dataset of every kind that it applies to; preferences for what only applies to them.
-#: Open answers take no weights; tests/audits/concepts tests concepts under them, which need more texts than these sets have.
+#: Open answers take no weights. Concepts need more texts: tests/audits/concepts tests them under weights.
 CASES = [
     (name, make)
     for name in AUDITS.names()

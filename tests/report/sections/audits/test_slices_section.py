@@ -15,7 +15,7 @@ def test_slices_are_named_for_people():
             "question": f"q{i}?",
             "choices": [f"a{i}", f"b{i} and more"],
             "answer": i % 2,
-            "part_of": "ab"[i % 2],
+            "part_of": "ab"[i // 2 % 2],
         }
         for i in range(80)
     ]
@@ -34,7 +34,7 @@ def test_slices_of_several_columns_name_the_column():
             "question": f"q{i}?",
             "choices": [f"a{i}", f"b{i} and more"],
             "answer": i % 2,
-            "part_of": "ab"[i % 2],
+            "part_of": "ab"[i // 2 % 2],
             "source": "xy"[i // 40],
         }
         for i in range(80)
