@@ -25,9 +25,9 @@ MOST_BINS, PER_BIN = 32, 20
 MOST_VALUES = 2_000
 MOST_SHAPES = 60
 FOLDS = 5
-#: Ordered cells are joined in twos so many times, and their joint share counts as so many examples beside each.
+#: How many times ordered cells are joined in twos, and the weight of their joint share, in examples.
 HALVED, ORDERED_PRIOR = (4, 3, 2, 1, 0), 10.0
-#: In so many ranges numbers are tested, beside their ranks.
+#: Numbers of ranges in which numbers are tested, beside their ranks.
 BINS_TESTED = (4, 12, 32)
 _DATES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
 _TIMES = ("%H:%M:%S", "%H:%M")

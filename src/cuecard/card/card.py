@@ -120,7 +120,7 @@ class Provenance(BaseModel):
     command: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
     seconds: dict[str, float] = Field(default_factory=dict)
-    engine: str = Field(default="", description="Where it ran, if the dataset was gone through in parts.")
+    engine: str = Field(default="", description="Where it ran, if the dataset was read in chunks.")
     files: dict[str, str] = Field(
         default_factory=dict, description="SHA-256 of every file that was written with the card, by its name."
     )

@@ -66,7 +66,7 @@ class Concepts:
         scope: the text in which concepts are looked for.
         tokens: tokenisation of the words; what suits the language by default.
         language: ISO code of the texts' language; guessed by default.
-        most_texts: at most so many texts of a split are read, drawn at random; an encoder reads about 200 a second.
+        most_texts: maximum number of texts of a split that are read, drawn at random; an encoder reads about 200 a second.
         min_count: a concept is tested if at least this many training instances of the second half have it.
         alpha: a concept is significant if its q-value is at most this.
         expect: "concept" where what texts say is the task: concepts are then listed, and are no shortcuts.
@@ -75,7 +75,7 @@ class Concepts:
         endpoint_model: name of the model there.
         statement: a sentence about a text, such as "the right answer hedges", that the model says yes or no to and that
             is tested as a cue.
-        statement_texts: at most so many training texts are asked about.
+        statement_texts: maximum number of training texts that are asked about.
         max_requests: requests to send at most; answers are cached, and the next run resumes.
         weights: extra column that holds every instance's weight in the tests of the second half; concepts are found,
             and compared with words, on the texts as they stand.

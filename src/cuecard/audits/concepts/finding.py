@@ -31,7 +31,7 @@ from cuecard.text import Scope
 HALVES, FOLDS = 36_001, 36_002
 #: Dimensions of the embedding by words.
 DIMENSIONS = 128
-#: Directions that are looked for: one per so many texts, within bounds, and how many of them make up a text.
+#: Texts for each direction that is looked for, the bounds of their number, and how many of them make up a text.
 TEXTS_PER_DIRECTION, FEWEST_DIRECTIONS, MOST_DIRECTIONS = 30, 16, 64
 ACTIVE = 4
 #: Directions along which few texts lie far out, at most.
