@@ -66,7 +66,7 @@ class Concepts:
         scope: the text in which concepts are looked for.
         tokens: tokenisation of the words; what suits the language by default.
         language: ISO code of the texts' language; guessed by default.
-        most_texts: maximum number of texts of a split that are read, drawn at random; an encoder reads about 200 a second.
+        most_texts: maximum number of texts of a split, drawn at random; an encoder reads about 200 a second.
         min_count: a concept is tested if at least this many training instances of the second half have it.
         alpha: a concept is significant if its q-value is at most this.
         expect: "concept" where what texts say is the task: concepts are then listed, and are no shortcuts.
