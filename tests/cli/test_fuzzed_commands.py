@@ -79,7 +79,7 @@ def test_a_run_that_is_stopped_while_it_draws_the_report_leaves_the_old_folder(
     assert cuecard(*command).code == 0
     before = {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
-    def stopped(card):
+    def stopped(card, folder):
         raise stop
 
     monkeypatch.setattr("cuecard.report.render_html", stopped)

@@ -235,11 +235,14 @@ class WeightedAudits:
 
 
 def chosen_audits(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the audits to repeat after checking their names; "all" is every one, "none" is none."""
+    """Return the audits to repeat after checking their names; "all" are those that run by default, "none" is none."""
     for name in names:
         if name not in (ALL, NONE):
             AUDITS.get(name)
-    return tuple(name for name in AUDITS.names() if ALL in names or name in names)
+    every = {
+        name for name in AUDITS.names() if ALL in names and not getattr(AUDITS.get(name), "on_request", False)
+    }
+    return tuple(name for name in AUDITS.names() if name in every or name in names)
 
 
 def audits_before_and_after(

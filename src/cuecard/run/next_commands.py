@@ -38,6 +38,7 @@ FLAGS_OF_EXPLAIN = FLAGS_OF_DATA | {"--stop-words", "--no-stop-words"}
 FLAGS = FLAGS_OF_EXPLAIN | {
     *("--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache", "--surplus-ids"),
     *("--balance-labels", "--trade-off", "--balanced", "--record-dynamics", "--structured", "--change-test"),
+    *("--keep-copies", "--dry-run"),
 }
 
 

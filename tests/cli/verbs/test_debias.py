@@ -318,7 +318,7 @@ def test_rows_larger_than_memory_are_written_to_a_folder_that_can_be_audited(cue
         "debias", train, "--memory", "1KB", "--out", out, "--min-count", 20, "--report", tmp_path / "card"
     )
     assert ran.code == 0, ran.err
-    assert "Read in 1 part." in ran.out
+    assert "Read in 1 chunk." in ran.out
     assert "--weights" not in ran.out, "an audit with weights takes all of it at once"
     assert [path.name for path in out.iterdir()] == ["part-00000.parquet"]
     in_memory = tmp_path / "weighted.parquet"

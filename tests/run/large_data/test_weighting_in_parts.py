@@ -94,7 +94,7 @@ def test_any_number_of_parts_gives_the_weights_and_the_card_of_the_dataset_in_me
     for files, groups, kind in ((1, 5, "parquet"), (3, 2, "parquet"), (2, 1, "jsonl")):
         folder = as_files(frame, tmp_path / f"{files}-{groups}-{kind}", files=files, groups=groups, kind=kind)
         debiased = cc.debias(folder, memory="1KB", **options)
-        assert "parts" in debiased.card.provenance.engine
+        assert "chunks" in debiased.card.provenance.engine
         if expected is None:
             expected = cc.debias(load(folder), **options)
         assert debiased.weights.tolist() == expected.weights.tolist()

@@ -254,7 +254,7 @@ def _some(values: tuple[str, ...]) -> str:
     return shown + (", …" if len(values) > 5 else "")
 
 
-_TYPED = re.compile(
+_THRESHOLD = re.compile(
     r"^\s*(?P<column>[^<>=,]+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<value>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
     r"(?:=\s*(?P<meets>[^<>=,]+?)\s*,\s*(?P<fails>[^<>=,]+?)\s*)?$"
 )
@@ -321,7 +321,7 @@ class Threshold:
 
 def parse_threshold(text: str) -> Threshold | None:
     """Return the threshold that was typed, None if it is none."""
-    match = _TYPED.match(text)
+    match = _THRESHOLD.match(text)
     try:
         if not match:
             return None
@@ -331,7 +331,7 @@ def parse_threshold(text: str) -> Threshold | None:
         return None
 
 
-_TYPED = re.compile(r"^\s*(?P<column>[^<>=,]+?)\s+has\s+(?P<label>[^<>=,]+?)\s*$")
+_MEMBER = re.compile(r"^\s*(?P<column>[^<>=,]+?)\s+has\s+(?P<label>[^<>=,]+?)\s*$")
 #: In place of a label: every set of labels is a class, and sets of less than this share of the rows are one.
 ALL, RARE = "*", 0.01
 OTHER_SETS = "other sets"
@@ -381,7 +381,7 @@ class Membership:
 
 def parse_membership(text: str) -> Membership | None:
     """Return the label among several that was typed, such as `labels has joy`; None if it is none."""
-    match = _TYPED.match(text)
+    match = _MEMBER.match(text)
     return Membership(match["column"], match["label"]) if match else None
 
 

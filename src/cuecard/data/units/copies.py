@@ -166,7 +166,11 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
 
     def compared(band: int) -> Ints:
         of_texts, keys = _placed(place_of, *of_bands[band])
-        return space.stored(_native.maybe_alike(keys, of_texts, sizes, bits, alike, needed))
+        found = space.growing(np.int64)
+        for chunk in _whole_keys(keys):
+            pairs = _native.maybe_alike(keys[chunk], of_texts[chunk], sizes, bits, alike, needed)
+            found.add(pairs.ravel())
+        return found.array().reshape(-1, 3)
 
     maybe = on_threads(compared, len(of_bands), threads)
     sets, bounds = _sets_of_maybe_alike(texts, some, bits.shape[1], sizes, maybe, needed, alike)
@@ -177,6 +181,16 @@ def near_copies(texts: Sketch, alike: float, loosely: float) -> npt.NDArray[np.i
     for those_of_band in maybe:
         _native.join_alike(those_of_band, sets, bounds, first_bits, leader, alike, loosely)
     return _numbered(first, some, leader, space)
+
+
+def _whole_keys(keys: npt.NDArray[np.uint64]) -> Iterator[slice]:
+    """Yield chunks of sorted keys; none divides texts with the same key."""
+    start = 0
+    for chunk in chunks(len(keys)):
+        if chunk.stop > start:
+            end = int(np.searchsorted(keys, keys[chunk.stop - 1], side="right"))
+            yield slice(start, end)
+            start = end
 
 
 def _by_hash(hashes: npt.NDArray[np.uint64], which: Bools | None, space: Space) -> Iterator[Ints]:
