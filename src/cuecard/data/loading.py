@@ -14,7 +14,7 @@ import polars as pl
 from cuecard.data.ingest import MAX_SKIPPED, FileChunks, ReadOptions, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
-from cuecard.data.layout.labels import Threshold, check_labels_shared, with_one_label
+from cuecard.data.layout.labels import Membership, Threshold, check_labels_shared, with_one_label
 from cuecard.data.layout.matching import SAMPLE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
@@ -286,6 +286,8 @@ class DatasetSpec:
         """Return the instances of raw tables; `row_column` is an extra column for the number of each one's row."""
         preset, _ = without_preset(self.train)
         options = replace(self.options, preset=preset)
+        if isinstance(options.labels, Membership):
+            options = replace(options, labels=options.labels.learned(tables["train"].flat()))
         raws = {split: options.cut(table.flat()) for split, table in tables.items()}
         roles = columns_of(raws, options, _works)
         if "label" in roles["train"]:

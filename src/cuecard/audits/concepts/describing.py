@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from cuecard.cache import cache_folder
 from cuecard.errors import UsageError
 from cuecard.features.family import Presence
 from cuecard.models.answers import AnswerCache, Question
-from cuecard.models.endpoint import Endpoint
+from cuecard.models.endpoint import Endpoint, EndpointError
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.scores.auc import label_auc
 from cuecard.text import Encoded
@@ -63,6 +63,7 @@ class Asker:
     endpoint: Endpoint
     cache: AnswerCache
     asked: list[tuple[str, str, str]] = field(default_factory=list)
+    sent: int = 0
 
     @classmethod
     def of(cls, url: str, model: str, *, max_requests: int | None, seed: int) -> Asker:
@@ -72,7 +73,17 @@ class Asker:
 
     def answers(self, about: str, prompts: Sequence[str], tokens: int) -> list[str]:
         """Return the answers to some prompts, in their order."""
-        replies = self.endpoint.ask([Question(prompt, tokens) for prompt in prompts], self.cache)
+        questions = [Question(prompt, tokens) for prompt in prompts]
+        endpoint, most = self.endpoint, self.endpoint.max_requests
+        new = endpoint.estimate(questions, self.cache).requests
+        if most is not None and new:
+            if self.sent >= most:
+                raise EndpointError(
+                    f"The limit of {most:,} requests is reached; answers are saved: raise it, and repeat the command."
+                )
+            endpoint = replace(endpoint, max_requests=most - self.sent)
+        replies = endpoint.ask(questions, self.cache)
+        self.sent += new
         texts = [reply.text for reply in replies]
         self.asked += [(about, prompt, text) for prompt, text in zip(prompts, texts, strict=True)]
         return texts

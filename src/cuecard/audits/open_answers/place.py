@@ -196,6 +196,8 @@ class AnswerPlace:
             )
         groups = copies(questions.contexts, near=False)
         lines = [_line(name, *one, groups) for name, one in found.outcomes.items() if len(one[0])]
+        if not lines:
+            raise Skip("needs contexts of several sentences, of ten or more words, or with names or numbers")
         p = holm([10.0 ** line["log10_p"] for line in lines])
         for line, value in zip(lines, p, strict=True):
             line["p_value"] = float(value)

@@ -343,6 +343,16 @@ class Membership:
 
     column: str
     member: str
+    #: The sets of labels that are classes, where every set is one: those of the training set that are not rare.
+    common: frozenset[str] | None = None
+
+    def learned(self, train: RawTable) -> Membership:
+        """Return the same with the sets of labels that are classes in the training set, where every set is one."""
+        lists = label_lists(train.frame[self.column]) if self.column in train.frame.columns else None
+        if self.member != ALL or lists is None:
+            return self
+        counts = _sets(lists).value_counts(name="n").filter(pl.col("n") >= max(2, RARE * len(lists)))
+        return replace(self, common=frozenset(counts.to_series(0).drop_nulls().to_list()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -364,10 +374,11 @@ class Membership:
                 f"Column {self.column!r} of {raw.where} has one label per row: leave out --labels."
             )
         if self.member == ALL:
-            sets = lists.list.unique().list.sort().list.join(" + ")
-            counts = sets.value_counts(name="n").filter(pl.col("n") >= max(2, RARE * len(sets)))
-            common = sets.is_in(counts[sets.name].implode()) | sets.is_null()
-            labels = pl.select(pl.when(common).then(sets).otherwise(pl.lit(OTHER_SETS))).to_series()
+            sets, common = _sets(lists), self.common
+            if common is None:
+                common = self.learned(raw).common or frozenset()
+            kept = sets.is_in(sorted(common)) | sets.is_null()
+            labels = pl.select(pl.when(kept).then(sets).otherwise(pl.lit(OTHER_SETS))).to_series()
         else:
             first, second = self.names
             has = lists.list.contains(self.member)
@@ -385,13 +396,19 @@ def parse_membership(text: str) -> Membership | None:
     return Membership(match["column"], match["label"]) if match else None
 
 
+def _sets(lists: pl.Series) -> pl.Series:
+    """Return the set of labels of every row as one text."""
+    return lists.list.unique().list.sort().list.join(" + ")
+
+
 def label_lists(values: pl.Series) -> pl.Series | None:
     """Return the labels of every row where a column holds lists of them or texts such as "['joy', 'fear']"."""
     if isinstance(values.dtype, pl.List) and not values.dtype.inner.is_nested():
         return values.cast(pl.List(pl.String))
-    if values.dtype != pl.String or not values.head(200).drop_nulls().str.contains(r"^\s*\[.*\]\s*$").all():
+    present = values.drop_nulls()
+    if values.dtype != pl.String or present.is_empty() or not present.str.contains(r"^\s*\[.*\]\s*$").all():
         return None
-    return option_lists(values) if values.null_count() < len(values) else None
+    return option_lists(values)
 
 
 def with_one_label(raws: Mapping[str, RawTable], columns: Mapping[str, str]) -> dict[str, RawTable]:

@@ -273,9 +273,12 @@ def _finding(row: Row, gaps: list[Summary]) -> Finding:
     )
     severity: Severity = "info"
     if not better:
-        title = f"{model} is no better where a shortcut gives the answer away"
+        title = f"No clear difference of {model} where a shortcut gives the answer away"
+        if not gaps:
+            title = f"{model} could not be tested for shortcuts"
+            text += " No shortcut has enough questions with it and without it."
         return Finding(
-            NAME, severity, title, text + " No shortcut goes with a clear difference.", value=row["accuracy"],
+            NAME, severity, title, text, value=row["accuracy"],
             low=row["low"], high=row["high"], n=row["n"], key=str(model), role="flaw",
         )  # fmt: skip
     best = better[0]

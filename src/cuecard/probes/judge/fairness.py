@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -44,6 +44,8 @@ class Changes:
     values: Floats
     units: pl.Series
     detail: str = ""
+    #: How many tests it is the most extreme of.
+    tests: int = 1
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ class JudgeFairness(Probe):
     def _tested(self, judge: Scored) -> list[Row]:
         changes = [one for one in all_changes(judge) if one.units.n_unique() >= FEWEST]
         figures = [mean_change(one.values, one.units.to_numpy()) for one in changes]
-        adjusted = holm([p for *_, p in figures]) if figures else np.empty(0)
+        each = [min(1.0, p * one.tests) for one, (*_, p) in zip(changes, figures, strict=True)]
+        adjusted = holm(each) if each else np.empty(0)
         rows: list[Row] = []
         for one, (effect, low, high, p), p_adjusted in zip(changes, figures, adjusted, strict=True):
             result = ruling(one.expected, low, high, float(p_adjusted), alpha=self.alpha, margin=self.margin)
@@ -168,6 +171,7 @@ def _place(form: str, part: pl.DataFrame) -> Iterator[Changes]:
     if form == PAIRS:  # both responses of a comparison say the same
         several = several.filter(pl.col("response") == several["response"][0])
     best: Changes | None = None
+    tests = 0
     for place in sorted(several["place"].unique().to_list()):
         here = pl.col("place") == place
         sides = (
@@ -180,12 +184,13 @@ def _place(form: str, part: pl.DataFrame) -> Iterator[Changes]:
         if form == PAIRS:  # half of it is how much likelier the response wins than in the mean of both orders
             values, detail = values / 2, "shown first"
         one = Changes("place", form, "same", values, sides["id"], detail)
+        tests += bool(len(values))
         if len(values) and (best is None or abs(values.mean()) > abs(best.values.mean())):
             best = one
         if form == PAIRS:
             break
     if best is not None:
-        yield best
+        yield replace(best, tests=tests)
 
 
 def _style(form: str, once: pl.DataFrame) -> Iterator[Changes]:

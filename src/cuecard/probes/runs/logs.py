@@ -336,7 +336,8 @@ def _promptfoo_rows(rows: list[Item], path: Path) -> list[RunLog]:
         models.setdefault(name, []).append(
             {
                 "item": item,
-                "correct": _binary(row.get("success")),
+                # An error of the endpoint is no answer.
+                "correct": None if row.get("failureReason") == 2 else _binary(row.get("success")),
                 "answer": _text((row.get("response") or {}).get("output")),
                 "text": _text(variables.get("question") or variables.get("input")),
             }

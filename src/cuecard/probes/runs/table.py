@@ -86,6 +86,19 @@ def runs_of(predictions: Sequence[Predictions], examples: Examples) -> Runs:
     )
 
 
+def _check_same_items(logs: Sequence[RunLog], tables: Sequence[pl.DataFrame]) -> None:
+    """Refuse logs of other benchmarks whose ids are the same, such as the numbers of rows."""
+    for log, table in zip(logs[1:], tables[1:], strict=True):
+        for column in ("text", "key"):
+            pairs = pl.DataFrame({"one": tables[0][column], "other": table[column]}).drop_nulls()
+            same = int((pairs["one"] == pairs["other"]).sum())
+            if log.benchmark != logs[0].benchmark and 2 * same < pairs.height:
+                raise InputError(
+                    f"{logs[0].source} and {log.source} have the same ids for different items: give logs of the same "
+                    "benchmark."
+                )
+
+
 def joined(logs: Sequence[RunLog]) -> Runs:
     """Return the items that all logs are about, with what every model answered."""
     names = [log.model for log in logs]
@@ -106,6 +119,7 @@ def joined(logs: Sequence[RunLog]) -> Runs:
             f"{logs[-1].table['item'][0]!r} here): give logs of the same benchmark."
         )
     tables = [shared.join(log.table, on="item", how="left", maintain_order="left") for log in logs]
+    _check_same_items(logs, tables)
     everything = max(log.table.height for log in logs)
     notes = [note for log in logs for note in log.notes]
     if shared.height < everything:

@@ -17,7 +17,8 @@ def kr20(correct: npt.ArrayLike, units: npt.ArrayLike | None = None) -> tuple[fl
     """Kuder and Richardson's formula 20 with its 95 % interval over models (Feldt 1965).
 
     k / (k − 1) · (1 − Σ variance of a unit / variance of the total). Items of one unit, such as questions of one
-    passage, count together: their sum is one item (Cronbach's α of testlets). nan where the totals do not differ.
+    passage, count together: their sum is one item (Cronbach's α of testlets). nan where the totals do not differ,
+    and −1 where it would be less.
 
     Args:
         correct: items × models, 1 where right.
@@ -35,7 +36,7 @@ def kr20(correct: npt.ArrayLike, units: npt.ArrayLike | None = None) -> tuple[fl
     alpha = k / (k - 1) * (1 - float(totals.var(axis=1).sum()) / spread)
     quantiles = [float(fdtri(models - 1, (models - 1) * (k - 1), level)) for level in (0.975, 0.025)]
     low, high = (1 - (1 - alpha) * quantile for quantile in quantiles)
-    return alpha, low, high
+    return max(alpha, -1.0), max(low, -1.0), max(high, -1.0)
 
 
 def split_half(
@@ -48,7 +49,7 @@ def split_half(
     """
     totals = _by_unit(correct, units)
     k, models = totals.shape
-    if k < 2 or models < 4:
+    if k < 2 or models < 4 or float(totals.sum(axis=0).var()) == 0:
         return float("nan"), float("nan"), float("nan")
     rng = np.random.default_rng(seed)
     halves = np.argsort(rng.random((splits, k)), axis=1) < k // 2
@@ -62,8 +63,8 @@ def split_half(
     r = np.clip((a * b).sum(axis=1)[usable] / scale[usable], -0.999999, 0.999999)
     z = float(np.arctanh(r).mean())
     margin = _Z / np.sqrt(models - 3)
-    value, low, high = (2 * half / (1 + half) for half in np.tanh([z, z - margin, z + margin]))
-    return float(value), float(max(low, -1.0)), float(high)
+    value, low, high = (max(2 * half / (1 + half), -1.0) for half in np.tanh([z, z - margin, z + margin]))
+    return float(value), float(low), float(high)
 
 
 def _by_unit(correct: npt.ArrayLike, units: npt.ArrayLike | None) -> Floats:
