@@ -89,7 +89,9 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
 
     def of_scope(i: int) -> Ints:
         codes = instances.units(scopes[i])[:n_train]
-        if not instances.grouped:  # needed soon, and found while copies of the other side are looked for
+        if (
+            not instances.grouped and instances.space.folder is None
+        ):  # needed soon, and found while copies of the other side are looked for
             similar_rows(data, scopes[i])
         return codes
 
