@@ -142,7 +142,7 @@ class Scores:
 def rank_correlation(
     values: Floats, scores: Floats, units: int, *, cross_fitted: bool = False
 ) -> tuple[float, float, float]:
-    """Return Spearman's correlation with its 95 % CI (Bonett and Wright's variance) for so many independent units.
+    """Return Spearman's correlation with its 95 % CI (Bonett and Wright's variance) for a number of independent units.
 
     Cross-fitted predictions have twice that variance: two examples of different folds predict each other, so that what
     they share counts twice.

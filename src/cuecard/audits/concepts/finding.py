@@ -40,7 +40,7 @@ MOST_SKEWED = 16
 FEWEST_TEXTS, LEAST_COVERAGE, MOST_COVERAGE = 20, 0.01, 0.3
 #: Share of the texts that have a concept found by what words leave unexplained: those with the highest scores.
 COVERAGE_OF_UNEXPLAINED = 0.2
-#: A concept is tested if labels of the first half differ with it by so many standard errors: fewer tests find more.
+#: Standard errors by which labels of the first half differ with a concept that is tested: fewer tests find more.
 PROMISING = 1.5
 #: Coverages at which scores may be divided.
 COVERAGES = 12

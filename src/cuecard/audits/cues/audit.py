@@ -86,7 +86,7 @@ class Cues:
         prior: chance level of a label: its share of train, or 1/number of labels.
         sort: order of the table of cues: by "significance", or by "cueness", the score of ICQ, cues first.
         weights: extra column that holds every instance's weight; all count the same by default.
-        wrong_choices: count the right choice of a question and only so many of its wrong ones, drawn by a hash of
+        wrong_choices: count the right choice of a question and only this number of wrong ones, drawn by a hash of
             their content, as ICQ seems to have done with one; all by default.
         expect: families that are a part of the task, or "words" for all that read what a text says: their cues are
             listed, and are no shortcuts.
