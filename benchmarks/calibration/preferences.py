@@ -18,7 +18,7 @@ from cuecard.data.demo.predictions import Character
 from cuecard.probes import JudgeTest, read_verdicts
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Ints
-from cuecard.stats.benchmarks.wrong_keys import listed_within, wrong_keys
+from cuecard.stats.many_models import listed_within, wrong_keys
 from cuecard.stats.preferences.conditional_logit import conditional_logit
 from cuecard.stats.preferences.item_response import item_response
 

@@ -26,8 +26,8 @@ from cuecard.probes import (
     counted_once,
 )
 from cuecard.probes.cues.accuracy import accuracy_table
-from cuecard.probes.cues.given_length import given_length
 from cuecard.probes.cues.permutation import usual_table
+from cuecard.probes.cues.reliance import given_length
 from cuecard.stats.arrays import Ints
 
 #: Words to probe for: neither so frequent nor so rare that a test could not reject.

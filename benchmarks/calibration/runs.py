@@ -10,10 +10,15 @@ import polars as pl
 from benchmarks.calibration.rows import Row
 from cuecard.probes.runs import BenchmarkRuns, Runs
 from cuecard.stats.arrays import Bools, Floats, Ints
-from cuecard.stats.benchmarks.differences import paired_differences, smallest_difference
-from cuecard.stats.benchmarks.failed_by_better import failed_by_better
-from cuecard.stats.benchmarks.reliability import kr20, split_half
-from cuecard.stats.benchmarks.wrong_keys import listed_within, wrong_keys
+from cuecard.stats.many_models import (
+    failed_by_better,
+    kr20,
+    listed_within,
+    paired_differences,
+    smallest_difference,
+    split_half,
+    wrong_keys,
+)
 
 OPTIONS, ITEMS, FLIPPED, RATE = 4, 300, 10, 0.1
 #: How wrong answers fall on the options: evenly, as unevenly as three random numbers, or that and one item in 20 whose

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import cuecard as cc
-from cuecard.card.beside import audit_beside
 from cuecard.card.card import Card
-from cuecard.card.files import load_card
+from cuecard.card.files import audit_beside, load_card
 from cuecard.report.html.card_page import render_html
 from small_sets import pair_instances
 

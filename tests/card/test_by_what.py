@@ -13,8 +13,8 @@ from cuecard import audit, board, load
 from cuecard.card.by_what import CARRIES_MOST, GIVES_AWAY, by_what
 from cuecard.report.board import board_html, board_markdown, render_board
 from cuecard.report.exports import biases
+from cuecard.report.first_screen import WHICH, answers
 from cuecard.report.markdown import dataset_card_markdown
-from cuecard.report.questions import WHICH, answers
 from cuecard.report.terminal.card import render_brief
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.data import Instances
-from cuecard.report.questions import answers
+from cuecard.report.first_screen import answers
 from cuecard.run.next_commands import OPTIONS_OF_ROWS, arguments_in, next_commands
 from cuecard.web.forms import equivalent, reading_of
 from cuecard.web.preparing import load_reading

@@ -10,8 +10,8 @@ from cuecard.models.text_model import Objective, scaled_confidence
 
 torch = pytest.importorskip("torch", reason="needs the extra `models`")
 
-from cuecard.models.neural.losses import TrainedFor  # noqa: E402
 from cuecard.models.neural.modules import Reader  # noqa: E402
+from cuecard.models.neural.training import TrainedFor  # noqa: E402
 
 N, K, D = 12, 3, 4
 GOLD = np.arange(N) % K

@@ -12,8 +12,7 @@ from cuecard.probes import PartsOfInput, Permutations, Predictions
 from cuecard.probes.predictions import as_split
 from cuecard.probes.variants import told_apart
 from cuecard.report.sections import section_view
-from cuecard.stats.models.orders import flips, place_preference
-from cuecard.stats.models.parts import error_kappa, recovered_share
+from cuecard.stats.models.variants import error_kappa, flips, place_preference, recovered_share
 
 
 @pytest.mark.parametrize("kind", MODELS)

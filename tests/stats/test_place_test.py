@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cuecard.stats.scores.place_test import place_log_p
+from cuecard.stats.scores.contingency import place_log_p
 
 
 def rejections(runs: int, draw, **options) -> float:

@@ -30,7 +30,7 @@ from cuecard.probes.variants import InputParts
 from cuecard.stats import format_p, q_values
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.models.paired import deflated_log10_p, paired_comparison
-from cuecard.stats.models.parts import error_kappa, recovered_share
+from cuecard.stats.models.variants import error_kappa, recovered_share
 from cuecard.stats.multiple_testing import holm
 from cuecard.wording import percent, plural, points
 

@@ -18,7 +18,7 @@ from cuecard.probes.predictions import Probe
 from cuecard.probes.prompts.orders import references
 from cuecard.probes.variants import Orders
 from cuecard.stats.arrays import Bools, Ints
-from cuecard.stats.models.orders import flips, place_preference
+from cuecard.stats.models.variants import flips, place_preference
 from cuecard.view import Axis, Column, Intervals, Outcome, Table, View, interval_columns
 from cuecard.wording import display_text, percent, plural, points, probability
 

@@ -22,11 +22,12 @@ from cuecard.card.policy_files import read_policy
 from cuecard.data import Instances, Source
 from cuecard.data.examples import Floats, Ints
 from cuecard.errors import UsageError
-from cuecard.remedies.plan.counterexamples import counterexamples, needed_counterexamples
 from cuecard.remedies.plan.edits import (
     balanced_positions,
     conflicting_examples,
+    counterexamples,
     evenly_over,
+    needed_counterexamples,
     re_paired,
     repeated_examples,
 )

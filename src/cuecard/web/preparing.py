@@ -34,9 +34,8 @@ from cuecard.card.files import CARD_FILE
 from cuecard.data import Instances, load, parse_columns
 from cuecard.errors import CueCardError
 from cuecard.report.findings import Piece, facts, highlight, looked_at, meter, ordered_findings, other_ways
-from cuecard.report.front import front_items
+from cuecard.report.first_screen import answers, front_items
 from cuecard.report.html.card_page import settings as section_settings
-from cuecard.report.questions import answers
 from cuecard.report.sections import SectionView, TableView, section_view
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.view import KeyFigure

@@ -11,7 +11,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.audits import Concepts
-from cuecard.audits.concepts.describing import SCORED_ON
+from cuecard.audits.concepts.naming import SCORED_ON
 from cuecard.errors import UsageError
 from scripted_server import Script, serving
 

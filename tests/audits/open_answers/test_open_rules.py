@@ -12,8 +12,7 @@ from benchmarks.calibration.open_sets import problems
 import cuecard as cc
 from cuecard.audits import AUDITS
 from cuecard.audits.open_answers.facts import copied_from_question, poisson_binomial_log_p
-from cuecard.audits.open_answers.judging import Judge, judged
-from cuecard.audits.open_answers.predictors import Plan
+from cuecard.audits.open_answers.predictors import Judge, Plan, judged
 from cuecard.audits.open_answers.questions import Questions
 from cuecard.audits.open_answers.templates import template_codes, templates
 

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.models.neural.word_rows import FIRST_WORD, Vocabulary
-from cuecard.models.neural.word_vectors import cbow_vectors
+from cuecard.models.neural.word_vectors import FIRST_WORD, Vocabulary, cbow_vectors
 from cuecard.text import tokenise
 
 COLOURS, ANIMALS = ["red", "blue", "green"], ["dog", "cat", "cow"]

@@ -12,7 +12,7 @@ import pytest
 from cuecard.models import Transformer
 from cuecard.models.huggingface import read_tokenizer
 from cuecard.models.neural.transformer import PieceRows
-from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
+from cuecard.models.neural.word_vectors import HYPOTHESIS, PREMISE
 from planted_cues import cue_choices, cue_pairs
 from small_sets import choice_instances
 from tiny_checkpoint import tiny_checkpoint

@@ -11,8 +11,7 @@ import pytest
 from cuecard.errors import InputError
 from cuecard.models import MODELS
 from cuecard.models.examples import examples_of
-from cuecard.models.neural.word_rows import FIRST_WORD, PADDING, Vocabulary
-from cuecard.models.neural.word_vectors import filed_vectors
+from cuecard.models.neural.word_vectors import FIRST_WORD, PADDING, Vocabulary, filed_vectors
 from cuecard.models.recipe import Recipe
 from planted_cues import TINY, cue_pairs
 

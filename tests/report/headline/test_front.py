@@ -10,7 +10,7 @@ import polars as pl
 from cuecard.analysis import Finding
 from cuecard.card.card import Card, Section
 from cuecard.report.charts.cue_map import draw_cue_map
-from cuecard.report.front import front_items
+from cuecard.report.first_screen import front_items
 from cuecard.report.html.card_page import render_html
 from cuecard.report.sections import SectionView, TableView, section_view
 from cuecard.view import Axis, Bars, Column, CueMap

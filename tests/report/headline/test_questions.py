@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from cuecard.analysis import Finding, Measure
 from cuecard.card.card import Card, Provenance, Section
+from cuecard.report.first_screen import DONE, PREDICTED, USED, WHERE, WHICH, Answer, answers, open_questions
 from cuecard.report.html.card_page import render_html
-from cuecard.report.questions import DONE, PREDICTED, USED, WHERE, WHICH, Answer, answers, open_questions
 
 GUESSED = Measure(
     "blind.hypothesis_only.accuracy",

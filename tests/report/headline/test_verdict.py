@@ -10,7 +10,7 @@ from cuecard.analysis import Finding, Measure
 from cuecard.card.card import Card, Section
 from cuecard.errors import MissingExtraError
 from cuecard.report.findings import facts, meter, ordered_findings
-from cuecard.report.questions import answers
+from cuecard.report.first_screen import answers
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.run import audit
 from small_sets import pair_instances

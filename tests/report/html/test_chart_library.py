@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuecard.errors import InputError, MissingExtraError
-from cuecard.report.html import engine
+from cuecard.report.html import chart_page
 from cuecard.report.html.chart_page import check_chart_path
 from cuecard.report.html.page import CHART_LIBRARY, resource
 
@@ -36,13 +36,13 @@ def test_the_library_is_what_the_installed_engine_bundles():
 def test_a_picture_that_cannot_be_drawn_is_one_sentence():
     pytest.importorskip("vl_convert")
     chart = {"mark": "point", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
-    assert engine.picture(chart, "svg").startswith(b"<svg")
+    assert chart_page.picture(chart, "svg").startswith(b"<svg")
     with pytest.raises(InputError, match=r"JavaScript engine that draws charts cannot run"):
-        engine.picture({"mark": {"type": []}}, "svg")
+        chart_page.picture({"mark": {"type": []}}, "svg")
 
 
 def test_a_picture_without_its_extra_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    monkeypatch.setattr(chart_page, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'cuecard\[images\]'"):
         check_chart_path("chart.png")
     assert check_chart_path("chart.html") == Path("chart.html")

@@ -6,7 +6,7 @@ from typer.main import get_command
 from cuecard.analysis import Finding
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section
 from cuecard.cli.main import app
-from cuecard.report.questions import answers
+from cuecard.report.first_screen import answers
 from cuecard.run.next_commands import (
     FLAGS,
     FLAGS_OF_DATA,

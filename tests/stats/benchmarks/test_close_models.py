@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cuecard.stats.benchmarks.reliability import kr20, split_half
+from cuecard.stats.many_models import kr20, split_half
 
 
 def test_reliability_of_nearly_equal_models_stays_in_its_bounds():

@@ -9,9 +9,14 @@ import pytest
 from benchmarks.calibration.runs import same_models
 from scipy.stats import mannwhitneyu
 
-from cuecard.stats.benchmarks.differences import paired_differences, smallest_difference, tied_with_best
-from cuecard.stats.benchmarks.failed_by_better import failed_by_better
-from cuecard.stats.benchmarks.reliability import kr20, split_half
+from cuecard.stats.many_models import (
+    failed_by_better,
+    kr20,
+    paired_differences,
+    smallest_difference,
+    split_half,
+    tied_with_best,
+)
 
 
 def test_p_values_of_pairs_are_those_of_the_exact_binomial_test():

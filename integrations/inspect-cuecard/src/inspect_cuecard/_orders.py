@@ -10,7 +10,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from cuecard.probes.prompts.orders import check_permute, orders_of
-from cuecard.stats.models.orders import flips
+from cuecard.stats.models.variants import flips
 
 #: Names under which a log says what was asked; `cuecard probe` reads them.
 ORDERS, PICKS = "cuecard_orders", "cuecard_picks"

@@ -11,7 +11,6 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Measure, MeasureKind, Result, Skip, Summary
-from cuecard.audits.concepts.describing import Asker, StatementFamily, check_asking, described
 from cuecard.audits.concepts.finding import (
     TextSpace,
     find_concepts,
@@ -21,7 +20,15 @@ from cuecard.audits.concepts.finding import (
     word_model,
 )
 from cuecard.audits.concepts.findings import concept_findings, statement_finding, with_descriptions
-from cuecard.audits.concepts.naming import example_table, names_of, telling_words
+from cuecard.audits.concepts.naming import (
+    Asker,
+    StatementFamily,
+    check_asking,
+    described,
+    example_table,
+    names_of,
+    telling_words,
+)
 from cuecard.audits.concepts.testing import (
     WordsOfHalf,
     clusters_of,

@@ -17,8 +17,7 @@ from cuecard.audits.open_answers.facts import (
     shared_answers,
 )
 from cuecard.audits.open_answers.findings import NAME, open_findings
-from cuecard.audits.open_answers.judging import Judge, judged
-from cuecard.audits.open_answers.predictors import Plan
+from cuecard.audits.open_answers.predictors import Judge, Plan, judged
 from cuecard.audits.open_answers.questions import FEWEST_OF_TYPE, Questions
 from cuecard.audits.open_answers.templates import template_codes
 from cuecard.audits.open_answers.view import open_view

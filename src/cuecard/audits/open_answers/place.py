@@ -23,9 +23,9 @@ from cuecard.analysis import (
     severity_of,
 )
 from cuecard.audits.open_answers.facts import poisson_binomial_log_p
-from cuecard.audits.open_answers.judging import effect_on_mean
-from cuecard.audits.open_answers.place_view import place_view
+from cuecard.audits.open_answers.predictors import effect_on_mean
 from cuecard.audits.open_answers.questions import Questions, words_of
+from cuecard.audits.open_answers.view import place_view
 from cuecard.data import Instances, Task
 from cuecard.data.answer_texts import normal_answers
 from cuecard.data.units import copies

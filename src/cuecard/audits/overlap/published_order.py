@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Summary
-from cuecard.audits.overlap.view import ORDER_VIEW
+from cuecard.audits.overlap.audit import ORDER_VIEW
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.reading.files import read_file
 from cuecard.data.reading.formats import typed_path

@@ -36,7 +36,7 @@ from cuecard.models.linear.input_features import (
 from cuecard.models.linear.scorer import Features, Indicators, InputMatrix
 from cuecard.stats import log10_p
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks
-from cuecard.stats.scores.place_test import place_log_p
+from cuecard.stats.scores.contingency import place_log_p
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.text import encode
 

@@ -15,7 +15,7 @@ from cuecard.errors import UsageError
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.neural.batches import Batch, Rows, length_order
 from cuecard.models.neural.modules import Reader
-from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
+from cuecard.models.neural.word_vectors import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import SaliencyMaps, in_table
 from cuecard.stats.arrays import Floats, Ints, Singles
 

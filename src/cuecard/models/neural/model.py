@@ -116,8 +116,7 @@ class NeuralModel(Learner):
         import torch
 
         from cuecard.models.neural.inference import device_for
-        from cuecard.models.neural.losses import TrainedFor
-        from cuecard.models.neural.training import Training
+        from cuecard.models.neural.training import TrainedFor, Training
 
         check_condition(job.data, job.condition)
         examples = training_examples(job.data, job.weights)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from cuecard.models.neural.batches import Batch
-from cuecard.models.neural.word_rows import PADDING
+from cuecard.models.neural.word_vectors import PADDING
 
 
 class Reader(nn.Module):

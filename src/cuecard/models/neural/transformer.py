@@ -26,7 +26,7 @@ from cuecard.models.huggingface import (
 from cuecard.models.learner import held_out_examples
 from cuecard.models.neural.batches import Batch, Rows
 from cuecard.models.neural.model import NeuralModel
-from cuecard.models.neural.word_rows import HYPOTHESIS, NEITHER, PREMISE
+from cuecard.models.neural.word_vectors import HYPOTHESIS, NEITHER, PREMISE
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.saved import read_json
 from cuecard.models.text_model import FitJob, Step, Watch, visible

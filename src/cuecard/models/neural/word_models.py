@@ -13,8 +13,14 @@ from cuecard.errors import UsageError
 from cuecard.models.learner import check_parameters
 from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
-from cuecard.models.neural.word_rows import Vocabulary, WordRows, cut
-from cuecard.models.neural.word_vectors import check_width, filed_vectors, vectors_digest
+from cuecard.models.neural.word_vectors import (
+    Vocabulary,
+    WordRows,
+    check_width,
+    cut,
+    filed_vectors,
+    vectors_digest,
+)
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import Weighting, visible
 from cuecard.text import Tokens, encoded_texts, language_of, suggested_tokeniser

@@ -12,9 +12,8 @@ from scipy.stats import fisher_exact
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Row, Severity, Skip, Summary
 from cuecard.audits.open_answers.facts import copied_from_question
-from cuecard.audits.open_answers.judging import effect_on_mean
 from cuecard.audits.open_answers.place import RULES, SENTENCES, look_up
-from cuecard.audits.open_answers.predictors import Plan
+from cuecard.audits.open_answers.predictors import Plan, effect_on_mean
 from cuecard.audits.open_answers.questions import Questions
 from cuecard.data import Instances, Task
 from cuecard.probes.examples import widened_within

@@ -16,10 +16,10 @@ from cuecard.data import Instances, Task
 from cuecard.data.instances import TASKS
 from cuecard.features.style import formatting
 from cuecard.probes.judge.biases import FEWEST, model_family
-from cuecard.probes.judge.fairness_view import change_name, fairness_view
 from cuecard.probes.judge.forms import BATCH, PAIRS
 from cuecard.probes.judge.perturbations import PERTURBATIONS
 from cuecard.probes.judge.scored import Scored
+from cuecard.probes.judge.view import change_name, fairness_view
 from cuecard.probes.predictions import Probe
 from cuecard.stats.arrays import Floats
 from cuecard.stats.multiple_testing import holm

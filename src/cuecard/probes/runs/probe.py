@@ -18,15 +18,17 @@ from cuecard.probes.runs.table import Runs
 from cuecard.probes.runs.view import runs_view
 from cuecard.stats import q_values, wilson
 from cuecard.stats.arrays import Bools
-from cuecard.stats.benchmarks.differences import (
+from cuecard.stats.many_models import (
     PairedDifferences,
+    failed_by_better,
+    kr20,
+    listed_within,
     paired_differences,
     smallest_difference,
+    split_half,
     tied_with_best,
+    wrong_keys,
 )
-from cuecard.stats.benchmarks.failed_by_better import failed_by_better
-from cuecard.stats.benchmarks.reliability import kr20, split_half
-from cuecard.stats.benchmarks.wrong_keys import listed_within, wrong_keys
 from cuecard.stats.models.paired import widened
 from cuecard.wording import listed, percent, plural, points
 

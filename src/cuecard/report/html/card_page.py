@@ -15,9 +15,8 @@ from markupsafe import Markup
 
 from cuecard import wording
 from cuecard.analysis import Finding
-from cuecard.card.beside import audit_beside
 from cuecard.card.card import Card, DatasetInfo, Section
-from cuecard.card.files import REPORT_FILE, of_readable_card
+from cuecard.card.files import REPORT_FILE, audit_beside, of_readable_card
 from cuecard.report.findings import (
     Piece,
     facts,
@@ -29,7 +28,7 @@ from cuecard.report.findings import (
     other_ways,
     worst_severity,
 )
-from cuecard.report.front import front_items
+from cuecard.report.first_screen import answers, front_items, open_questions
 from cuecard.report.html.page import (
     environment,
     findings_that_fit,
@@ -41,7 +40,6 @@ from cuecard.report.html.page import (
 from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
-from cuecard.report.questions import answers, open_questions
 from cuecard.report.sections import SectionView, section_view
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.wording import display_text

@@ -1,18 +1,19 @@
-"""The first screen of a report: the questions a reader comes with, each answered in a row."""
+"""The first screen of a report: the questions a reader comes with, each answered in a row, and one picture."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from cuecard import wording
-from cuecard.analysis import Finding, Measure, Severity, severity_of
+from cuecard.analysis import SEVERITIES, Finding, Measure, Severity, severity_of
 from cuecard.card.by_what import GIVES_AWAY, FeatureList, by_what
 from cuecard.card.card import Card, largest_shortcut, measures_about, shortcuts, slices, states
 from cuecard.features.family import spoken_cue
-from cuecard.report.findings import Meter, meter, ordered_findings
-from cuecard.report.verdict import model_headline
+from cuecard.report.findings import Meter, meter, ordered_findings, worst_severity
+from cuecard.report.sections import SectionView, TableView
+from cuecard.report.verdict import main_subject, model_headline
 from cuecard.run.next_commands import (
     is_for_evaluation,
     is_for_training,
@@ -20,6 +21,7 @@ from cuecard.run.next_commands import (
     on_same_data,
     on_same_rows,
 )
+from cuecard.view import Chart
 from cuecard.wording import display_text, listed
 
 #: Severities that a row names as an answer; remarks are not.
@@ -290,3 +292,49 @@ def _with_section(card: Card, section: str) -> str:
     if words[:2] != ["cuecard", "audit"] or section in card.sections:
         return ""
     return on_same_data(card.provenance.command, "audit", "--only", section)
+
+
+#: Charts and tables on a first screen.
+MOST_SHOWN = 2
+
+
+@dataclass(frozen=True)
+class FrontItem:
+    """A chart or a table of a section, and what it is called on the page: the first chart of cues is cues-0."""
+
+    section: str
+    place: str
+    shown: Chart | TableView
+
+    @property
+    def is_chart(self) -> bool:
+        """Whether it is a chart."""
+        return isinstance(self.shown, Chart)
+
+
+def front_items(card: Card, views: Mapping[str, SectionView]) -> list[FrontItem]:
+    """Return what a report opens with: what sections about its main subject declare, tables first.
+
+    Where none declares anything, it is the first chart of the section with the most serious finding that has one.
+    """
+    subject = main_subject(card)
+    about = {name: view for name, view in views.items() if card.sections[name].about == subject}
+    declared = [item for name, view in about.items() for item in _declared(name, view)]
+    if declared:
+        return sorted(declared[:MOST_SHOWN], key=lambda item: item.is_chart)
+    ranks = [*SEVERITIES, "none"]
+    by_severity = sorted(about, key=lambda name: ranks.index(worst_severity(card, name)))
+    charts = (
+        FrontItem(name, f"{name}-0", about[name].charts[0]) for name in by_severity if about[name].charts
+    )
+    return [item for item in [next(charts, None)] if item is not None]
+
+
+def _declared(name: str, view: SectionView) -> list[FrontItem]:
+    tables = [FrontItem(name, f"{name}-front", table) for table in view.tables if table.title in view.front]
+    charts = [
+        FrontItem(name, f"{name}-{i}", chart)
+        for i, chart in enumerate(view.charts)
+        if chart.name in view.front
+    ]
+    return [*tables, *charts]
