@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import cuecard as cc
@@ -66,11 +67,20 @@ def main() -> None:
         of_pairs = (folder / "card.json").exists() and cc.load_card(folder).dataset.task == "pair"
         if test and of_pairs and not (probe / "card.json").exists():
             evaluate(name, options.data / f"{train}.parquet", options.data / f"{test}.parquet", probe)
-    board = cc.board([card for folder in card_folders(options.cards) for card in cards_of(folder)])
+    cards = [card for folder in card_folders(options.cards) for card in cards_of(folder)]
+    board = cc.board(cards)
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
     table = board_markdown(board, [""] * len(board.rows))
-    PAGE.write_text(f"{before}{BEGIN}\n{table}{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n{made_with(cards)}\n\n{table}{END}{after}", encoding="utf-8")
+
+
+def made_with(cards: Sequence[Card]) -> str:
+    """Return the versions of CueCard and Python, and the extras, that the cards were made with."""
+    versions = {f"CueCard {card.provenance.versions['cuecard']}" for card in cards}
+    pythons = {f"Python {card.provenance.versions['python']}" for card in cards}
+    extras = sorted({extra for card in cards for extra in card.extras})
+    return f"Made with {', '.join(sorted(versions | pythons))} and the extras {', '.join(extras)}."
 
 
 def cards_of(folder: Path) -> list[Card]:

@@ -10,6 +10,7 @@ import socket
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,8 @@ from tool_logs import harness_line, inspect_log, inspect_sample
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: Python, and what the page says that it prints.
+PRINTS = re.compile(r"^```python\n([^`]*)^```\n\nIt prints:\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +132,7 @@ def own_registrations(monkeypatch) -> None:
 def test_documented_python_runs_from_top_to_bottom(page, files, cuecard, monkeypatch, capsys):
     monkeypatch.chdir(files)
     namespace: dict[str, object] = {}
+    printed = dict(PRINTS.findall(page.read_text(encoding="utf-8")))
     for command in [] if page not in FROM_COMMANDS else commands(page):
         assert cuecard(*shlex.split(command)[1:]).code == 0
     for block in blocks(page, "python"):
@@ -139,7 +143,9 @@ def test_documented_python_runs_from_top_to_bottom(page, files, cuecard, monkeyp
             test = doctest.DocTestParser().get_doctest(block, namespace, page.stem, str(page), 0)
             assert doctest.DocTestRunner().run(test).failed == 0, capsys.readouterr().out
         else:
+            capsys.readouterr()
             exec(compile(block, str(page), "exec"), namespace)
+            assert capsys.readouterr().out == printed.get(block, ANY)
 
 
 def test_the_notebook_runs_offline_and_shows_what_it_showed_when_it_was_stored(tmp_path, monkeypatch):
