@@ -15,6 +15,7 @@ import polars as pl
 from cuecard.data.instances import Task
 from cuecard.data.layout.columns import ColumnsArgument, parse_labels
 from cuecard.data.layout.labels import Membership, Threshold, parse_membership, parse_threshold
+from cuecard.data.layout.open_answers import with_lettered_answers
 from cuecard.data.layout.preferences import (
     ranked_responses,
     with_gathered_negatives,
@@ -87,6 +88,7 @@ class ReadOptions:
         if self.threshold is not None:
             return self.threshold.applied(raw)
         raw = with_gathered_negatives(raw)
+        raw = with_lettered_answers(raw)
         return ranked_responses(raw) if self._may_rank else raw
 
     @property

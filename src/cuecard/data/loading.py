@@ -18,6 +18,7 @@ from cuecard.data.layout.labels import Membership, Threshold, check_labels_share
 from cuecard.data.layout.matching import SAMPLE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
+from cuecard.data.layout.scores import cut_at_median, median_threshold, threshold_without_labels
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape, shape_split
 from cuecard.data.layout.texts import is_text_list, text
 from cuecard.data.parallel import started
@@ -289,7 +290,10 @@ class DatasetSpec:
         if isinstance(options.labels, Membership):
             options = replace(options, labels=options.labels.learned(tables["train"].flat()))
         raws = {split: options.cut(table.flat()) for split, table in tables.items()}
-        roles = columns_of(raws, options, _works)
+        roles, threshold = _columns_or_scores(raws, options)
+        if threshold is not None:
+            options, raws = replace(options, labels=threshold), cut_at_median(raws, threshold)
+            roles = columns_of(raws, options, _works)
         if "label" in roles["train"]:
             raws = with_one_label(raws, {split: columns.one("label") for split, columns in roles.items()})
         if row_column is not None:
@@ -358,6 +362,22 @@ def without_labels(raws: Mapping[str, RawTable], name: str, space: Space) -> Ins
     files = tuple(f for raw in raws.values() for f in raw.files)
     report = LoadReport(files=files, recognised={"text": " + ".join(columns)})
     return Instances(stack_tables(tables), "text", (WITHOUT_LABEL,), name, report, space=space)
+
+
+def _columns_or_scores(
+    raws: Mapping[str, RawTable], options: ReadOptions
+) -> tuple[dict[str, Columns], Threshold | None]:
+    """Return the roles of columns, and where labels that are scores are cut."""
+    try:
+        roles = columns_of(raws, options, _works)
+    except InputError:
+        explicit = options.columns or options.labels
+        threshold = None if explicit else threshold_without_labels(raws["train"], options.task)
+        if threshold is None:
+            raise
+        return {}, threshold
+    scored = "label" in roles["train"] and options.labels is None and "label" not in (options.columns or {})
+    return roles, median_threshold(raws["train"].frame[roles["train"].one("label")]) if scored else None
 
 
 #: Rows that a proposed reading is tried on.

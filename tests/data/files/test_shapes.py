@@ -109,6 +109,34 @@ def test_questions_nested_in_a_passage_are_rows_of_their_own(tmp_path):
     assert data.table["premise"][0] == "Bob left. Who?"
 
 
+def test_questions_nested_in_paragraphs_are_rows_of_their_own(tmp_path):
+    def question(i: int, *answers: str) -> dict[str, object]:
+        found = [{"text": text, "answer_start": 0} for text in answers]
+        return {"id": f"q{i}", "question": f"Who came {i}?", "answers": found, "is_impossible": not answers}
+
+    paragraphs = [
+        {"context": f"Ann {i} came.", "qas": [question(i, f"Ann {i}"), question(i + 50)]} for i in range(12)
+    ]
+    data = load(
+        written(tmp_path, "set.json", {"version": "v2.0", "data": [{"title": "t", "paragraphs": paragraphs}]})
+    )
+    assert (data.task, data.n_examples) == ("open", 24)
+    assert data.table["premise"][0] == "Ann 0 came. Who came 0?"
+    assert data.table["hypothesis"].to_list()[:2] == ["Ann 0", ""]
+
+
+def test_objects_of_answers_by_0_and_1_are_options(tmp_path):
+    rows = [
+        {"question": f"Who {i}?", "mc1_targets": {f"Ann {i}": 0, f"Bob {i}": 1, f"Cy {i}": 0}}
+        for i in range(4)
+    ]
+    assert wins(load(written(tmp_path, "set.json", rows))) == [f"Bob {i}" for i in range(4)]
+    fields = [
+        {"text": f"Text number {i}", "label": "xy"[i % 2], "tags": {"new": 1, "old": 0}} for i in range(4)
+    ]
+    assert load(written(tmp_path, "set2.json", fields)).task == "text"
+
+
 LINES = [
     f"The premise number {i} is here\tand a claim of its own {i}\t{'yes' if i % 2 else 'no'}"
     for i in range(8)

@@ -149,6 +149,10 @@ CHOICE = [
     choice("LongBench v2", lambda i: {"_id": f"l{i}", "domain": "Law", "length": "short", "question": ask(i), **{f"choice_{'ABCD'[n]}": t for n, t in enumerate(places(i))}, "answer": letter(i), "context": says(i)}, f"{says(0)} {ask(0)}"),
     choice("QuALITY", lambda i: {"article": says(i), "question": ask(i), "options": places(i), "answer": gold(i) + 1, "hard": i % 2 == 0}, f"{says(0)} {ask(0)}"),
     choice("AGIEval with an empty answer", lambda i: {"passage": says(i), "question": ask(i), "options": [f"({'ABCD'[n]}){t}" for n, t in enumerate(places(i))], "label": letter(i), "answer": None, "other": {"solution": "because"}}, f"{says(0)} {ask(0)}"),
+    choice("TruthfulQA as CSV", lambda i: {"Type": "x", "Category": ("law", "myth")[i % 2], "Question": ask(i), "Best Answer": right(i), "Correct Answers": f"{right(i)}; an old town", "Incorrect Answers": "; ".join(t for t in places(i) if t != right(i)), "Source": "s"}, says="no order"),
+    choice("options in one line", lambda i: {"question": ask(i), "options": lettered(i, "{u}. {text}", " "), "answer": letter(i)}),
+    choice("several right letters without a comma", lambda i: {"question": ask(i), **dict(zip("ABCD", places(i), strict=True)), "answer": letter(i) if i != 5 else "AC"}, says="several right"),
+    choice("messages that end with the letter of an option", lambda i: {"messages": chat(f"{ask(i)}\n{lettered(i, '{u}) {text}', chr(10))}", letter(i))}, f"user: {ask(0)}", says="inside"),
     choice("messages as question", lambda i: {"question": chat(ask(i)), "options": places(i), "answer": letter(i)}, f"user: {ask(0)}"),
 ]  # fmt: skip
 
@@ -171,6 +175,8 @@ PREFERENCE = [
     preference("sentence-transformers triplets", lambda i: {"anchor": ask(i), "positive": better(i), "negative": worse(i)}),
     preference("triplets with several negatives", lambda i: {"query": ask(i), "positive": better(i), "negative_1": worse(i), "negative_2": f"{worse(i)} So."}),
     preference("query, pos and neg", lambda i: {"query": ask(i), "pos": [better(i)], "neg": [worse(i), f"{worse(i)} So."]}),
+    preference("FlagEmbedding", lambda i: {"query": ask(i), "pos": [better(i)], "neg": [worse(i), f"{worse(i)} So."], "pos_scores": [0.9], "neg_scores": [0.1, 0.2], "prompt": "Represent this sentence.", "type": "normal"}),
+    preference("LMSYS battles", lambda i: {"id": i, "model_a": "m", "model_b": "n", "prompt": f'["{ask(i)}"]', "response_a": f'["{better(i) if i % 2 == 0 else worse(i)}"]', "response_b": f'["{worse(i) if i % 2 == 0 else better(i)}"]', "winner_model_a": int(i % 2 == 0), "winner_model_b": i % 2, "winner_tie": 0}),
     preference("Tevatron passages", lambda i: {"query_id": f"t{i}", "query": ask(i), "positive_passages": [{"docid": "1", "text": better(i), "title": ""}], "negative_passages": [{"docid": "2", "text": worse(i), "title": ""}, {"docid": "3", "text": f"{worse(i)} So.", "title": ""}]}),
 ]  # fmt: skip
 
@@ -183,7 +189,9 @@ PAIR = [
     Layout("WikiQA", lambda i: {"question_id": f"q{i // 2}", "question": ask(i // 2), "document_title": noun(i), "answer": says(i), "label": i % 2}, "pair", (ask(0), says(0), "0")),
     Layout("BoolQ", lambda i: {"question": ask(i), "passage": says(i), "answer": i % 2 == 0}, "pair", (says(0), ask(0), "true")),
     Layout("FEVER", lambda i: {"id": i, "claim": ask(i), "evidence": says(i), "label": ("SUPPORTS", "REFUTES")[i % 2]}, "pair", (says(0), ask(0), "SUPPORTS")),
-    Layout("STS-B", lambda i: {"sentence1": says(i), "sentence2": ask(i), "score": (i * 7 % 24) / 4.8}, "pair", (says(0), ask(0), "at most 2.2"), options={"labels": "score>2.2"}, typed="--labels 'score>"),
+    Layout("STS-B", lambda i: {"sentence1": says(i), "sentence2": ask(i), "score": (i * 7 % 24) / 4.8}, "pair", (says(0), ask(0), "at most 2.4"), says="holds scores"),
+    Layout("GLUE STS-B", lambda i: {"sentence1": says(i), "sentence2": ask(i), "label": (i * 7 % 24) / 4.8, "idx": i}, "pair", (says(0), ask(0), "at most 2.4"), says="holds scores"),
+    Layout("MultiRC", lambda i: {"paragraph": says(i // 2), "question": ask(i // 2), "answer": better(i), "idx": {"paragraph": i // 2, "question": i // 2, "answer": i}, "label": i % 2}, "pair", (f"{says(0)} {ask(0)}", better(0), "0")),
 ]  # fmt: skip
 
 TEXT = [
@@ -207,6 +215,9 @@ OPEN = [
     opened("VQA", lambda i: {"question_type": "where is", "multiple_choice_answer": f"{right(i)} {i}", "answers": [{"answer": f"{right(i)} {i}", "answer_confidence": "yes", "answer_id": n + 1} for n in range(10)], "image_id": i, "answer_type": "other", "question_id": i * 10, "question": ask(i)}),
     opened("LoCoMo questions", lambda i: {"sample_id": f"conv-{i // 6}", "question": ask(i), "answer": f"{right(i)} {i}", "evidence": ["D1:3"], "category": 1 + i % 5}),
     opened("verl", lambda i: {"data_source": "gsm", "prompt": chat(ask(i)), "ability": "math", "reward_model": {"style": "rule", "ground_truth": str(i * 3)}}, "0"),
+    opened("verl with its sources", lambda i: {"data_source": "openai/gsm8k", "prompt": chat(f"{ask(i)} Let's think step by step."), "ability": "math", "reward_model": {"style": "rule", "ground_truth": str(i * 3)}, "extra_info": {"split": "train", "index": i, "answer": f"{noun(i)} costs {i * 3}.\n#### {i * 3}", "question": ask(i)}}, "0", says="'####'"),
+    opened("TriviaQA with its sources", lambda i: {"question": ask(i), "question_id": f"t{i}", "question_source": "s", "entity_pages": {"title": [], "wiki_context": []}, "search_results": {"title": [], "search_context": []}, "answer": {"aliases": [f"{right(i)} {i}", noun(i)], "normalized_aliases": [noun(i)], "normalized_value": f"{right(i)} {i}".lower(), "type": "WikipediaEntity", "value": f"{right(i)} {i}"}}),
+    opened("AGIEval cloze", lambda i: {"passage": None, "question": ask(i), "options": None, "label": None, "answer": f"{right(i)} {i}", "other": {"solution": says(i), "level": 1, "type": "Algebra"}}),
     opened("GSM-Symbolic", lambda i: {"id": i // 3, "instance": i % 3, "question": ask(i), "answer": f"{says(i)}\n#### {i}", "original_id": i // 3, "original_question": ask(i + 1), "original_answer": f"{says(i + 1)}\n#### {i + 1}"}, "0", says="'####'"),
     opened("GSM-Plus", lambda i: {"question": ask(i), "solution": f"{says(i)} So it is {i * 3}.", "answer": str(i * 3), "perturbation_type": ("numerical variation", "distraction")[i % 2], "seed_question": ask(i + 1), "seed_solution": says(i + 1), "seed_answer": str(i)}, "0"),
     opened("LiveBench", lambda i: {"question_id": f"q{i}", "category": "reasoning", "turns": [ask(i)], "ground_truth": f"{right(i)} {i}", "task": "zebra_puzzle"}),

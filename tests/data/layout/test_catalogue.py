@@ -96,3 +96,67 @@ def test_letters_before_options_are_stripped_only_where_all_rows_count_up():
     assert set(load(rows).table["hypothesis"]) == {"A. Lincoln", "G. Bush"}
     rows = [{**row, "options": ["A. Lincoln", "B. Bush"], "answer": "B. Bush"} for row in rows]
     assert set(load(rows).table["hypothesis"]) == {"Lincoln", "Bush"}
+
+
+def test_letters_in_a_row_are_several_right_answers_only_where_all_are_options():
+    def read(answer: str) -> set[str]:
+        rows = [
+            {"question": f"q{i}", "options": ["a", "b", "c"], "answer": ("A", answer)[i % 2]}
+            for i in range(12)
+        ]
+        return set(load(rows).table.filter(example_id="2")["hypothesis"])
+
+    assert len(read("BC")) == 2
+    for answer in ("AD", "CB"):
+        with pytest.raises(InputError, match="none of its 3 choices"):
+            read(answer)
+
+
+def test_scores_are_cut_at_their_median_unless_a_threshold_or_a_column_of_labels_is_typed():
+    rows = [{"sentence1": f"A man {i}.", "sentence2": f"A dog {i}.", "score": i / 10} for i in range(40)]
+    data = load(rows)
+    assert data.labels == ("above 1.95", "at most 1.95")
+    assert "--labels 'score>NUMBER'" in data.report.notes[0]
+    assert load(rows, labels="score>3").labels == ("above 3", "at most 3")
+    with pytest.raises(InputError, match="these are scores"):
+        load(rows, columns={"label": "score"})
+
+
+def test_of_worked_solutions_and_short_answers_none_is_guessed():
+    rows = [
+        {"problem": f"What is {i}?", "solution": f"We add one and one, {i} times.", "worth": f"{i} m"}
+        for i in range(24)
+    ]
+    with pytest.raises(InputError, match="in 'worth' or, as worked solutions, in 'solution'"):
+        load(rows)
+    assert load(rows, columns={"question": "problem", "answer": "worth"}).table["hypothesis"][3] == "3 m"
+
+
+def test_a_text_that_a_pair_has_no_role_for_is_named():
+    rows = [
+        {
+            "premise": f"A man {i} walks.",
+            "hypothesis": f"He moves {i}.",
+            "scene": f"In a town {i}.",
+            "label": i % 2,
+        }
+        for i in range(24)
+    ]
+    [note] = load(rows).report.notes
+    assert "'scene' are not used" in note
+    option = {"premise": "scene+premise", "hypothesis": "hypothesis", "label": "label"}
+    assert load(rows, columns=option).table["premise"][1] == "In a town 1. A man 1 walks."
+
+
+def test_turns_written_as_json_are_texts():
+    rows = [
+        {
+            "prompt": f'["Why {i}?", "And?"]',
+            "response_a": '["So.", null]',
+            "response_b": '["No."]',
+            "winner": "ab"[i % 2],
+        }
+        for i in range(12)
+    ]
+    table = load(rows).table
+    assert (table["premise"][0], table["hypothesis"][0]) == ("Why 0?\nAnd?", "So.")

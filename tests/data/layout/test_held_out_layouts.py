@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +16,6 @@ from cuecard.data import Instances, load, parse_columns
 from cuecard.errors import CueCardError
 
 _OPTION = re.compile(r"(--columns|--labels|--header) ('[^']*'|\S+)")
-#: Every other of the mutations of all layouts, of which there are more than 400.
-MUTATIONS = 200
 
 
 def typed(message: str) -> Iterator[dict[str, Any]]:
@@ -56,7 +53,8 @@ def verdict(rows: list[Row], layout: Layout) -> str:
                 continue
         return "unhelpful"
     if not same(data, layout):
-        return "wrong"
+        left_out = any("are not used" in note for note in data.report.notes)
+        return "noted" if left_out and outcome(data)[2:] == layout.first[2:] else "wrong"
     if outcome(data) == layout.first or data.task == "pair":
         return "right"
     # A text is left out, or a prompt is read from the responses.
@@ -116,24 +114,21 @@ def mutations() -> Iterator[tuple[str, Layout, list[Row]]]:
 #: The right answers that are left are right, too; no line can name what nobody knows: a coding, the rank of responses.
 KNOWN = {
     "TruthfulQA generation: best_answer": "wrong",
+    "TruthfulQA as CSV: Best Answer": "wrong",
     "HelpSteer3: overall_preference": "unhelpful",
     "Nectar: answers": "unhelpful",
-    "a judge's verdict as answer: D": "unhelpful",
-    "LongBench v2: choice_D": "unhelpful",
-    "AGIEval with an empty answer: label": "unhelpful",
-    "NuminaMath: answer": "wrong",
+    "LMSYS battles: winner_model_a": "unhelpful",
+    "LMSYS battles: winner_model_b": "unhelpful",
+    "MultiRC: question": "wrong",  # the error asks which of three texts are the pair
+    "LiveBench: turns": "unhelpful",
+    "CRUXEval: input": "unhelpful",
 }
 
 
 def test_mutated_layouts_are_right_or_refused_with_a_line_that_works():
-    every = list(mutations())
-    step = len(every) / MUTATIONS
-    chosen = [every[int(i * step)] for i in range(MUTATIONS)]
-    found = {name: verdict(rows, layout) for name, layout, rows in chosen}
-    bad = {name: v for name, v in found.items() if v in ("wrong", "unhelpful") and KNOWN.get(name) != v}
-    assert not bad
-    counts = Counter(found.values())
-    assert counts["right"] + counts["refused"] + counts["noted"] >= MUTATIONS - len(KNOWN)
+    found = {name: verdict(rows, layout) for name, layout, rows in mutations()}
+    assert len(found) > 700
+    assert {name: v for name, v in found.items() if v in ("wrong", "unhelpful")} == KNOWN
 
 
 #: What recognises a group of layouts, and what it returns where it is not there.

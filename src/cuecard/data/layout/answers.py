@@ -16,6 +16,7 @@ from cuecard.data.layout.columns import Columns
 from cuecard.data.layout.labels import MISSING, label_texts
 from cuecard.data.layout.matching import CHOICE_FIELDS, flags_of
 from cuecard.data.layout.option_texts import option_lists, question_and_options, without_letters
+from cuecard.data.layout.roles import SEVERAL_ANSWERS, normal_name
 from cuecard.data.layout.texts import is_chat, last_message, text
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
@@ -256,6 +257,16 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
     return plain, keys.cast(pl.List(pl.String)) if keys is not None else None
 
 
+def _with_lists(raw: RawTable, names: Sequence[str]) -> RawTable:
+    """Return the table with the answers of a column that has several per text, "a cat; a dog", as lists."""
+    several = [n for n in names if normal_name(n) in SEVERAL_ANSWERS and raw.frame.schema[n] == pl.String]
+    lists = [
+        pl.select(pl.coalesce(option_lists(raw.frame[n]), pl.concat_list(raw.frame[n]))).to_series().alias(n)
+        for n in several
+    ]
+    return replace(raw, frame=raw.frame.with_columns(lists))
+
+
 def _kind(dtype: pl.DataType) -> str:
     text = str(dtype)
     return text if len(text) <= 80 else text[:79] + "…"
@@ -299,8 +310,10 @@ _SEVERAL = r"^\s*\(?[A-Za-z]\)?(?:\s*(?:,|;|/|&|\band\b)\s*\(?[A-Za-z]\)?)+\s*$"
 
 def answered(raw: RawTable, columns: Columns) -> Answered:
     """Return the rows' choices with their answers as text; a list of answers is one answer after another."""
-    lists, keys = choice_texts(raw, columns)
     names, column = columns.roles["choices"], columns.one("answer")
+    if column in names and names != (column,):
+        raw = _with_lists(raw, names)
+    lists, keys = choice_texts(raw, columns)
     values = raw.frame[column]
     from_1 = len(names) > 1 and names[0].rstrip().endswith("1")
     if names == (column,):
@@ -325,14 +338,26 @@ def _several_answers(values: pl.Series, lists: pl.Series) -> pl.Series:
     """Return texts such as "A, C" or "['A', 'C']" as lists where there are any, unless an option reads so."""
     values = values.cast(pl.String)
     is_list = values.str.contains(r"^\s*\[\s*['\"\d]").fill_null(False)
-    several = (values.str.contains(_SEVERAL) & ~lists.list.contains(values)).fill_null(False)
+    several = (
+        (values.str.contains(_SEVERAL) | _counts_up(values, lists)) & ~lists.list.contains(values)
+    ).fill_null(False)
     if not (is_list | several).any():
         return values
     parsed = option_lists(pl.select(pl.when(is_list).then(values)).to_series())
-    letters = values.str.extract_all(r"\b[A-Za-z]\b")
+    letters = values.str.replace(r"\band\b", "").str.extract_all(r"[A-Za-z]")
     return pl.select(
         pl.when(is_list).then(parsed).when(several).then(letters).otherwise(pl.concat_list(values))
     ).to_series()
+
+
+def _counts_up(values: pl.Series, lists: pl.Series) -> pl.Series:
+    """Return which texts are letters of options one after another: "ACD" where there are four or more."""
+    letters = values.str.strip_chars().str.split("")
+    last = pl.Series(_letter_places(letters.list.last()))
+    ordered = (letters.list.unique().list.sort().list.join("") == values.str.strip_chars()) & (
+        last < lists.list.len()
+    )
+    return values.str.contains(r"^\s*[A-Z]{2,}\s*$") & ordered
 
 
 def _places_of_flags(values: pl.Series, lists: pl.Series) -> pl.Series:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -23,11 +25,19 @@ from cuecard.data.layout.matching import (
     guessed_roles,
     name_line,
 )
-from cuecard.data.layout.open_answers import is_lettered, open_note
-from cuecard.data.layout.proposals import ASIDE, Roles, nearest_reading, unrecognised, unused_texts
+from cuecard.data.layout.open_answers import is_lettered, open_note, shorter_answers
+from cuecard.data.layout.proposals import (
+    ASIDE,
+    Roles,
+    nearest_reading,
+    unrecognised,
+    unused_texts,
+    with_roles,
+)
 from cuecard.data.layout.roles import (
     GROUP_IDS,
     NAMES,
+    RIGHT_NAMES,
     ROLES,
     TASK_ROLES,
     Role,
@@ -168,16 +178,24 @@ def recognise(
     )
     if found.is_open and (task or not broken):
         roles = dict(found.filled["open"])
+        if task is None and not explicit and (rivals := shorter_answers(roles, values)):
+            typed = [with_roles({**roles, "answer": (c,)}) for c in (*rivals[:2], *roles["answer"])]
+            raise InputError(
+                f"{where} may hold the answers in {listed([repr(c) for c in rivals[:2]])} or, as worked solutions, in "
+                f"{roles['answer'][0]!r}: type {' or '.join(typed)}."
+            )
         hit = () if no_id or "id" in roles else find("id", names, values, taken=flat(roles.values()))
         return Columns("open", {**roles, **({"id": hit} if hit else {})}, explicit, notes=(open_note(roles),))
     raise unrecognised(found, labels_beside)
 
 
 def _names_options(roles: Roles, frame: pl.DataFrame) -> bool:
-    """Return whether the labels are letters of options that stand in another column: then these are no pairs."""
+    """Return whether the labels are letters of options that another column or the text lists, not classes."""
     label = roles.get("label", ())
     if len(label) != 1 or not frame.height or not is_lettered(frame[label[0]]):
         return False
+    if "text" in roles and normal_name(label[0]) == "answer":
+        return True
     used = flat(roles.values())
     lists = [c for c in frame.columns if c not in used and frame.schema[c] == pl.List(pl.String)]
     texts = [frame[c].head(SAMPLE) for c in lists]
@@ -195,11 +213,14 @@ def _with_unnamed_texts(
     task: Task, roles: Roles, explicit: frozenset[Role], frame: pl.DataFrame
 ) -> tuple[Roles, tuple[str, ...]]:
     """Return the roles with the only text that no name places as the prompt or the question, and what to say of it."""
-    absent = [role for role in _UNNAMED_ROLES.get(task, ()) if role not in roles]
+    if task == "pair" and not explicit:
+        return roles, _left_out(roles, frame)
+    absent = [r for r in _UNNAMED_ROLES.get(task, ()) if r not in roles or _is_constant(frame, roles[r])]
     if not absent or explicit or not frame.height or (task == "preference" and _share_prompts(roles, frame)):
         return roles, ()
     unused = unused_texts(frame, flat(roles.values()))
     unused = [c for c in unused if not ASIDE.search(normal_name(c)) and normal_name(c) not in NAMES["id"]]
+    unused = [c for c in unused if normal_name(c) not in RIGHT_NAMES]
     if not unused:
         return roles, ()
     role = absent[0]
@@ -208,8 +229,36 @@ def _with_unnamed_texts(
         return {**roles, role: (unused[0],)}, (note,)
     return roles, (
         f"The texts in {listed([repr(c) for c in unused])} are not used; if one of them is the {role}, type "
-        f"--columns {role}={unused[0]}.",
+        f"--columns {shlex.quote(f'{role}={unused[0]}')}.",
     )
+
+
+#: Forms of a text that stand beside it.
+_FORMS = re.compile(r"parse|binary|token|lemma|translat|pos_tag|parent")
+
+
+def _left_out(roles: Roles, frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return what to say of texts that a pair with a label has no role for."""
+    unused = [
+        c
+        for c in unused_texts(frame, flat(roles.values()))
+        if not (
+            ASIDE.search(normal_name(c)) or _FORMS.search(normal_name(c)) or normal_name(c) in NAMES["id"]
+        )
+    ]
+    premise, hypothesis, label = ("+".join(roles[role]) for role in ("premise", "hypothesis", "label"))
+    return tuple(
+        f"The texts in {c!r} are not used; to read them as part of the premise, type --columns "
+        + shlex.quote(f"premise={c}+{premise},hypothesis={hypothesis},label={label}")
+        + "."
+        for c in unused[:1]
+    )
+
+
+def _is_constant(frame: pl.DataFrame, columns: tuple[str, ...]) -> bool:
+    values = frame.select(columns).head(SAMPLE)
+    plain = not any(dtype.is_nested() for dtype in values.dtypes)
+    return plain and values.height > 1 and values.n_unique() == 1
 
 
 def _share_prompts(roles: Roles, frame: pl.DataFrame) -> bool:

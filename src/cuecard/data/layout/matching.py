@@ -11,6 +11,7 @@ import polars as pl
 from cuecard.data.instances import Task
 from cuecard.data.layout.option_texts import inside_question, share_read, split_options
 from cuecard.data.layout.roles import (
+    CONTEXT_RESPONSE_PAIRS,
     CONTEXT_SERIES,
     LABEL_NAMES,
     NAMES,
@@ -195,13 +196,15 @@ def guessed_roles(
 
 def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], frame: pl.DataFrame) -> None:
     """Add premise and hypothesis where columns match, keeping whichever the user named."""
-    for first, second in (*PAIR_NAMES, *RESPONSE_PAIRS):
+    for first, second in (*CONTEXT_RESPONSE_PAIRS, *PAIR_NAMES, *RESPONSE_PAIRS):
         premise, hypothesis = first_present([first], names), first_present([second], names)
         if not premise or not hypothesis or not all(_is_text(frame.schema[c]) for c in premise + hypothesis):
             continue
+        if any(0 < frame.height == frame[c].null_count() for c in premise + hypothesis):
+            continue
         if first == "sent1" and series(names, "ending"):
             continue  # two sentences of a story and its endings
-        if (first, second) in RESPONSE_PAIRS and few_values(frame[hypothesis[0]]):
+        if (first, second) in _JUDGED and few_values(frame[hypothesis[0]]):
             continue  # yes or no: an answer that is a label
         if roles.get("premise", premise) != premise or roles.get("hypothesis", hypothesis) != hypothesis:
             continue
@@ -209,12 +212,15 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], fra
         return
 
 
+_JUDGED = frozenset((*RESPONSE_PAIRS, *CONTEXT_RESPONSE_PAIRS))
+
+
 def _is_response_pair(roles: Mapping[Role, tuple[str, ...]]) -> bool:
     """Return whether premise and hypothesis are a prompt and a response to it."""
-    pair = tuple(
-        normal_name(c) for columns in (roles.get("premise", ()), roles.get("hypothesis", ())) for c in columns
+    premise, hypothesis = (
+        "+".join(normal_name(c) for c in roles.get(r, ())) for r in ("premise", "hypothesis")
     )
-    return pair in RESPONSE_PAIRS
+    return (premise, hypothesis) in _JUDGED
 
 
 def _fill_choices(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], frame: pl.DataFrame) -> None:
@@ -356,11 +362,11 @@ def find(
     for name in labels if role == "label" else NAMES[role]:
         column = names.get(name)
         if column is not None and column not in taken and fits.get(role, _is_text)(frame.schema[column]):
-            if role == "answer" and 0 < frame.height == frame[column].null_count():
+            if _says_nothing(role, frame[column]):
                 empty = empty or (column,)  # another may hold them, as `label` beside an empty `answer`
                 continue
             return (column,)
-    if empty:
+    if empty and not (role == "label" and responses):
         return empty
     if role == "label" and not responses:
         for name in WEAK_LABEL_NAMES:
@@ -375,6 +381,13 @@ def find(
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and is_text_list(frame.schema[c])]
         return tuple(unnamed) if len(unnamed) == 1 else ()
     return ()
+
+
+def _says_nothing(role: Role, values: pl.Series) -> bool:
+    """Return whether a column is an answer or a label without values, or a prompt that all rows share."""
+    if role == "prompt":
+        return len(values) > 1 and not values.dtype.is_nested() and values.head(SAMPLE).n_unique() == 1
+    return role in ("answer", "label") and 0 < len(values) == values.null_count()
 
 
 def flat(groups: Iterable[tuple[str, ...]]) -> frozenset[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import polars as pl
 
 from cuecard.data.answer_texts import FinalMark, final_answers, final_mark
 from cuecard.data.layout.labels import label_texts
-from cuecard.data.layout.matching import SAMPLE, few_values
-from cuecard.data.layout.option_texts import option_lists
-from cuecard.data.layout.roles import NAMES, PROMPT_SERIES, TASK_ROLES, Role, missing_roles, normal_name
+from cuecard.data.layout.matching import READ_SHARE, SAMPLE, few_values
+from cuecard.data.layout.option_texts import inside_question, option_lists, share_read
+from cuecard.data.layout.roles import NAMES, PROMPT_SERIES, TASK_ROLES, Role, normal_name
 from cuecard.data.layout.texts import (
     Parts,
     earlier_messages,
@@ -35,8 +36,8 @@ QUESTIONS = (
 ANSWERS = (
     *("answer", "final_answer", "short_answer", "short_answers", "gold_answer", "expected_answer"),
     *("expected_output", "reference_answer", "ground_truth", "ground_truths", "multiple_choice_answer"),
-    *("answer_value", "answer_text", "answers", "ideal", "solution", "reference", "target", "response"),
-    *("completion", "output", "possible_answers"),
+    *("answer_value", "answer_text", "answers", "ideal", "solution", "reference", "target_text", "target"),
+    *("response", "completion", "output", "possible_answers"),
 )
 _CONTEXTS = (*(name for name in NAMES["context"] if name not in ("reason", "premise", "startphrase")), "code")
 _OPTIONS = frozenset(NAMES["choices"]) - {"answers", "entities"}
@@ -44,7 +45,7 @@ _OPTIONS = frozenset(NAMES["choices"]) - {"answers", "entities"}
 _FIELDS = ("text", "answer", "value", "spans")
 _ALIASES = ("aliases", "answer_aliases", "alias")
 _LIKE_ANSWER = re.compile("answer|solution|target|output|response|gold|truth")
-_NOT_GOLD = re.compile("actual|predict|generat|meta|source|url|title|alias|evidence|_id$")
+_NOT_GOLD = re.compile("actual|predict|generat|meta|source|url|title|alias|evidence|seed|original|_id$")
 #: Values of a column that judges what stands beside it.
 _VERDICTS = frozenset(
     [
@@ -118,12 +119,37 @@ def possible_answers(frame: pl.DataFrame) -> list[str]:
         and not _NOT_GOLD.search(normal_name(c))
         and frame[c].n_unique() > max(2, frame.height // 10)
     ]
-    return sorted(possible, key=lambda c: not _LIKE_ANSWER.search(normal_name(c)))
+
+    def doubt(column: str) -> tuple[bool, bool, bool]:
+        name = normal_name(column)
+        return not _LIKE_ANSWER.search(name), frame.schema[column].is_nested(), "normal" in name
+
+    return sorted(possible, key=doubt)
+
+
+def shorter_answers(roles: Roles, frame: pl.DataFrame) -> list[str]:
+    """Return the columns that may hold answers where those by name are worked solutions without a mark at their end."""
+    column = roles["answer"][0]
+    if normal_name(column) not in ("solution", "other_solution") or frame.schema[column] != pl.String:
+        return []
+    solutions = frame[column].head(SAMPLE).drop_nulls()
+    used = {c for columns in roles.values() for c in columns}
+    if final_mark(solutions) is not None or not len(solutions):
+        return []
+    length = solutions.str.len_chars().mean()
+    return [
+        c
+        for c in possible_answers(frame)
+        if c not in used
+        and frame.schema[c] == pl.String
+        and not few_values(frame[c])
+        and (frame[c].head(SAMPLE).str.len_chars().mean() or 0) < 0.5 * float(str(length))  # type: ignore[operator]
+    ]
 
 
 def reads_as_open(roles: Roles, frame: pl.DataFrame) -> bool:
     """Return whether columns are surely a question and its answer in words: no labels, no verdicts, no options."""
-    if missing_roles("open", roles) or not frame.height:
+    if not {"question", "answer"} <= roles.keys() or not frame.height:
         return False
     answer = frame[roles["answer"][0]]
     if answer.dtype == pl.Boolean or few_values(answer) or is_lettered(answer):
@@ -134,9 +160,9 @@ def reads_as_open(roles: Roles, frame: pl.DataFrame) -> bool:
     if len(asked) == 1 and float((asked[0].fill_null("").str.strip_chars() == "").sum()) > 0.1 * frame.height:
         return False
     used = {column for columns in roles.values() for column in columns}
-    others = [c for c in frame.columns if c not in used]
+    others = [c for c in frame.columns if c not in used and frame[c].null_count() < frame.height]
     options = [c for c in others if _OPTIONS & {normal_name(part) for part in c.split(".")}]
-    return not options and not any(_judges(frame[c]) for c in others)
+    return not options and not any(_judges(frame[c]) for c in others if normal_name(c) != "is_impossible")
 
 
 def open_note(roles: Roles) -> str:
@@ -178,6 +204,22 @@ def ends_with_answer(values: pl.Series) -> bool:
         next((str(v) for k, v in m[-1].items() if k in ("role", "from")), "") for m in first if len(m) > 1
     ]
     return len(last) == len(first) > 0 and all(who in ("assistant", "gpt", "model", "bot") for who in last)
+
+
+def with_lettered_answers(raw: RawTable) -> RawTable:
+    """Return the table with conversations that end with the letter of an option as their question and its answer."""
+    frame = raw.frame
+    columns = [c for c, dtype in frame.schema.items() if has_speakers(dtype)]
+    if len(columns) != 1 or "answer" in frame.columns or not ends_with_answer(frame[columns[0]]):
+        return raw
+    first = frame[columns[0]].head(SAMPLE)
+    if (
+        not is_lettered(last_message(first))
+        or share_read(earlier_messages(first), inside_question) < READ_SHARE
+    ):
+        return raw
+    asked, answers = earlier_messages(frame[columns[0]]), last_message(frame[columns[0]])
+    return replace(raw, frame=frame.with_columns(asked, answers.alias("answer")))
 
 
 def is_lettered(values: pl.Series) -> bool:

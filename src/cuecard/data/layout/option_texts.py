@@ -25,6 +25,8 @@ _MARKS = (
     (re.compile(rf"(?:^|(?<=[\n,;]))\s*{_BARE}\s*(?=\S)"), "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
     (re.compile(r"(?:^|(?<=\n))\s*\(?(\d)[\).:]\s+(?=\S)"), "123456789"),
 )
+#: Marks within a line, "A. a cat B. a dog C. a cow", are options only from the start of a text, or from three on.
+_WITHIN = re.compile(r"(?:^|(?<=\s))([A-Za-z])[\).:]\s+(?=\S)")
 _PREFIX = re.compile(rf"^\s*(?:{_BRACKETED}|{_BARE})\s*(?=\S)")
 _BULLET = re.compile(r"^\s*[-*•]\s+")
 _SIMPLE = r"""^\s*\['[^'"\\]*'(?:, '[^'"\\]*')+\]\s*$"""
@@ -39,7 +41,7 @@ def split_lettered(text: str) -> Split | None:
     """
     text = _ASKED.sub("", text)
     text = re.sub(r"((?:options|choices)\s*:)[ \t]*(?=[A-Za-z]\s?[\).:])", r"\1\n", text, flags=re.IGNORECASE)
-    for pattern, symbols in _MARKS:
+    for pattern, symbols in (*_MARKS, (_WITHIN, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")):
         found = list(pattern.finditer(text))
         starts = [i for i, mark in enumerate(found) if mark[1].upper() == symbols[0]]
         for start in reversed(starts):  # a question ends with its options
@@ -51,7 +53,8 @@ def split_lettered(text: str) -> Split | None:
             options = [
                 text[m.end() : end].strip().rstrip(",;").strip() for m, end in zip(run, ends, strict=True)
             ]
-            if len(run) > 1 and all(options):
+            fewest = 3 if pattern is _WITHIN and run[0].start() else 2
+            if len(run) >= fewest and all(options):
                 return _HEADING.sub("", text[: run[0].start()]).strip(), options
     return None
 

@@ -35,6 +35,7 @@ from cuecard.data.layout.open_answers import (
 from cuecard.data.layout.option_texts import inside_question, share_read, split_options
 from cuecard.data.layout.roles import (
     NAMES,
+    ONE_HOT_WINNERS,
     RESPONSE_STEMS,
     RIGHT_NAMES,
     WRONG_STEMS,
@@ -42,6 +43,7 @@ from cuecard.data.layout.roles import (
     missing_roles,
     normal_name,
 )
+from cuecard.data.layout.scores import scores
 from cuecard.data.layout.texts import has_speakers, is_chat
 from cuecard.errors import InputError, UnrecognisedError
 from cuecard.wording import listed
@@ -113,7 +115,7 @@ class Proposer:
 
         def several(column: str) -> bool:
             dtype = frame.schema[column]
-            if repeats_itself(frame[column]):
+            if repeats_itself(frame[column]) or "alias" in normal_name(column):
                 return False
             if normal_name(column) in (*NAMES["chosen"], *NAMES["rejected"]) or has_speakers(dtype):
                 return False
@@ -190,12 +192,13 @@ class Proposer:
         pairs += [(right, [column]) for right in rights[:1] for column in lists]
         for question in questions:
             for right, rest in pairs:
-                if right not in (question, *rest) and not few_values(frame[right]):
+                if right not in (question, *rest) and (right in rights or not few_values(frame[right])):
                     yield reading(3, question, [right, *rest], right)
 
     def _series(self) -> Iterator[tuple[float, list[str]]]:
         """Yield columns called after one stem, and how much speaks for them; a column of another name fills a gap."""
-        for columns in self._stems(lambda stem: normal_name(stem) not in RESPONSE_STEMS or stem == "answer"):
+        aside = {*RESPONSE_STEMS, "model", "winner_model", "winner"} - {"answer"}
+        for columns in self._stems(lambda stem: normal_name(stem) not in aside):
             numbers = [_NUMBERED.match(c)[2].lower() for c in columns]  # type: ignore[index]
             symbols = "abcde" if numbers[0] in "abcde" else "0123456789"
             places = [symbols.index(n) for n in numbers if n in symbols]
@@ -204,6 +207,7 @@ class Proposer:
             for column in self.frame.columns:
                 plain = self.frame.schema[column] == pl.String and column not in columns
                 plain = plain and normal_name(column) not in NAMES["id"]
+                plain = plain and 2 * self.frame[column].n_unique() >= self.frame[columns[0]].n_unique()
                 if plain and not any(column in roles for roles in self.by_name["choice"].values()):
                     gap = next((i for i, p in enumerate(places) if p != places[0] + i), None)
                     for at in [gap] if gap is not None else [0, len(columns)]:
@@ -228,7 +232,12 @@ class Proposer:
             if self.frame.schema[c] == pl.String
             and self.frame[c].head(SAMPLE).drop_nulls().str.contains(_VERDICT).mean() == 1
         ]
-        winners = list(dict.fromkeys([*verdicts, *named.get("winner", ()), *self._labels]))
+        winners = [[c] for c in dict.fromkeys([*verdicts, *named.get("winner", ()), *self._labels])]
+        names = {normal_name(c): c for c in self.frame.columns}
+        one_hot = [
+            [names[n] for n in each if n in names] for each in ONE_HOT_WINNERS if {*each[:2]} <= {*names}
+        ]
+        winners = one_hot or winners
         texts = self._texts
         prompts = [c for c in named.get("prompt", ()) if c in texts]
         for first, second in combinations(texts, 2):
@@ -238,9 +247,9 @@ class Proposer:
                 continue
             prompt = prompts or [c for c in texts if c not in (first, second)][:1]
             for winner in winners[:3]:
-                score = 4 + 2 * (winner in verdicts) + 2 * bool(stems)
+                score = 4 + 2 * (winner[0] in verdicts or winner in one_hot) + 2 * bool(stems)
                 yield self._reading(
-                    "preference", score, prompt=prompt, responses=[first, second], winner=[winner]
+                    "preference", score, prompt=prompt, responses=[first, second], winner=winner
                 )
         both: tuple[tuple[Role, Role], ...] = (("chosen", "rejected"), ("rejected", "chosen"))
         for role, other in both:
@@ -286,10 +295,16 @@ class Proposer:
         texts = [c for c in self._texts if c not in context]
         questions = [list(roles["question"])] if "question" in roles else []
         questions += [[c] for c in texts] if "answer" in roles else []
-        likely = possible_answers(frame) if "question" in roles else []
+        classes = [
+            c for c in self._labels if normal_name(c) in ("label", "gold_label", "target", "target_text")
+        ]
+        likely = possible_answers(frame) if "question" in roles and not classes else []
         answers = list(dict.fromkeys([*roles.get("answer", ()), *likely]))
         pairs = [(q, a) for q in questions[:4] for a in [c for c in answers if c not in (*q, *context)][:4]]
         pairs += [([c], c) for c in texts if ends_with_answer(frame[c])]
+        placed = {"question", "answer"} & roles.keys() or "hypothesis" in self.by_name["pair"]
+        if not pairs and not placed and len(self._texts) == 2 and not self._labels and not self.threshold({}):
+            pairs, context = [([self._texts[0]], self._texts[1])], []
         for question, answer in pairs:
             chosen: Roles = {"question": tuple(question), "answer": (answer,)}
             if reads_as_open(chosen, frame):
@@ -312,8 +327,14 @@ class Proposer:
         return None
 
 
-def unused_texts(frame: pl.DataFrame, used: Collection[str]) -> list[str]:
-    """Return the columns that hold texts and are not used; lists of options are none."""
+def unused_texts(frame: pl.DataFrame, used: Collection[str], *, words: bool = True) -> list[str]:
+    """Return the columns that hold texts and are not used; lists of options are none.
+
+    Without `words`, single words count too, where most rows have one of their own.
+    """
+    if not words:
+        kept = [c for c in frame.columns if c not in used and frame.schema[c] == pl.String]
+        return [c for c in kept if not few_values(frame[c]) and frame[c].n_unique() > 1]
     return [
         c
         for c in frame.columns
@@ -335,7 +356,7 @@ def is_label_list(values: pl.Series) -> bool:
 
 
 def _bracketed(text: str) -> bool:
-    return text.strip()[:1] in "[{(" and bool(split_options(text))
+    return text.strip()[:1] in "[{(" and len(split_options(text) or ()) > 1
 
 
 def _stem(column: str) -> str | None:
@@ -447,9 +468,14 @@ def _unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None
     paired = {"premise", "hypothesis"} <= filled["pair"].keys() or (reading is None and len(texts) == 2)
     scored: Task = "pair" if paired else "text"
     placed = paired or "text" in filled["text"]
-    threshold = proposer.threshold(filled[scored]) if placed and task in (None, scored) else None
-    if threshold is not None and "label" not in filled[scored] and (paired or reading is None):
-        nearest, by_name, lacking = scored, filled[scored], ["label"]
+    by_class: Roles = {
+        role: columns
+        for role, columns in filled[scored].items()
+        if role != "label" or scores(frame[columns[0]]) is None
+    }
+    threshold = proposer.threshold(by_class) if placed and task in (None, scored) else None
+    if threshold is not None and "label" not in by_class and (paired or reading is None):
+        nearest, by_name, lacking = scored, by_class, ["label"]
     else:
         threshold = None
     beside = labels_beside() if labels_beside is not None and lacking in (["label"], ["answer"]) else None
@@ -502,6 +528,11 @@ def _nearest(filled: Mapping[Task, Roles]) -> Task | None:
     if not possible:
         return None
     return min(possible, key=lambda task: (len(missing_roles(task, filled[task])), -len(filled[task])))
+
+
+def with_roles(roles: Roles) -> str:
+    """Return the option that names the columns of roles."""
+    return f"--columns {_typed(roles)}"
 
 
 def _typed(roles: Roles) -> str:

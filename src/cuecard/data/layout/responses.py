@@ -166,10 +166,24 @@ def _prompt_and_responses(
         return chat_prompt(raw.frame[names[0]], raw.frame[names[1]])
     first, second = (message_text(raw, name) for name in names)
     if "prompt" in columns:
-        return joined_texts([text(raw, name) for name in columns.roles["prompt"]]), first, second
+        prompt = joined_texts([text(raw, name) for name in columns.roles["prompt"]])
+        return _without_json(prompt, first, second)
     if columns.prompt_ends_with:
         return shared_prompt(first, second, columns.prompt_ends_with)
     return pl.repeat("", len(first), eager=True, dtype=pl.String), first, second
+
+
+def _without_json(*texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Return a prompt and its responses with their turns one per line where all three list them as JSON."""
+    listed = [values.str.contains(r'^\s*\[\s*(?:"|null)').to_numpy() for values in texts]
+    written = pl.Series(np.logical_and.reduce(listed))
+    if not written.any():
+        return texts  # type: ignore[return-value]
+    turns = [
+        values.str.json_decode(pl.List(pl.String)).list.join("\n", ignore_nulls=True)
+        for values in (pl.select(pl.when(written).then(values)).to_series() for values in texts)
+    ]
+    return tuple(pl.select(pl.coalesce(a, b)).to_series() for a, b in zip(turns, texts, strict=True))  # type: ignore[return-value]
 
 
 def _beside(raw: RawTable, columns: Columns, responses: pl.Series) -> dict[str, pl.Series]:

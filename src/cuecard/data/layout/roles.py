@@ -78,11 +78,17 @@ PAIR_NAMES: tuple[tuple[str, str], ...] = (
     ("paragraph", "question"),
 )
 
-#: A prompt and one response to it, which are a pair only beside a label of `RESPONSE_LABELS`: of KTO, of WikiQA.
+#: A prompt and one response to it, which are a pair only beside a label of `RESPONSE_LABELS`: of KTO, of WikiQA, and
+#: with what the question is about, of MultiRC.
 RESPONSE_PAIRS: tuple[tuple[str, str], ...] = tuple(
     (first, second)
     for first in ("prompt", "question", "query", "instruction", "input")
     for second in ("completion", "response", "answer", "output", "generation")
+)
+CONTEXT_RESPONSE_PAIRS: tuple[tuple[str, str], ...] = tuple(
+    (f"{first}+question", second)
+    for first in ("paragraph", "passage", "context", "knowledge")
+    for second in ("answer", "response")
 )
 RESPONSE_LABELS = (
     *("label", "labels", "gold_label", "is_correct", "correct", "correctness", "relevance", "is_relevant"),
@@ -91,7 +97,17 @@ RESPONSE_LABELS = (
 
 LABEL_NAMES = (
     *("gold_label", "label", "labels", "is_duplicate", "is_paraphrase", "entailment_judgment"),
-    *("entailment_label", "class", "category", "target", "quality", "sentiment", "verdict", "relation"),
+    *(
+        "entailment_label",
+        "class",
+        "category",
+        "target_text",
+        "target",
+        "quality",
+        "sentiment",
+        "verdict",
+        "relation",
+    ),
     *("gold", "y", "update_type", "updatetype"),
 )
 
@@ -127,7 +143,7 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         *("answer", "answer_key", "answerkey", "correct_answer", "correct", "answer_idx", "answer_index"),
         *("label", "gold_label", "gold", "target", "answer_right_ending", "answerrightending"),
         *("correctlabelw0orw1", "label_idx", "correct_answer_num", "correct_answer_id", "correct_option"),
-        *("correct_choice", "cop", "ground_truth", "answers", "correct_answers"),
+        *("correct_choice", "cop", "ground_truth", "answers", "best_answer", "correct_answers"),
     ),
     "prompt": (
         *("prompt", "instruction", "question", "question_full_text", "query", "anchor", "input", "context"),
@@ -185,6 +201,9 @@ WRONG_STEMS = (
     *("incorrect_answers", "wrong_answers", "distractors", "wrong_answer", "incorrect_answer"),
     *("distractor", "distractor_", "wrong_answer_", "incorrect_answer_", "wrong"),
 )
+
+#: What a column with all right or all wrong answers of a question is called.
+SEVERAL_ANSWERS = ("correct_answers", "incorrect_answers", "wrong_answers", "distractors")
 
 #: What the columns of a choice spread over several columns are called before their number or letter.
 CHOICE_STEMS = (

@@ -15,7 +15,7 @@ from cuecard.data.layout.answers import AnswerRule, answered, choose_rule, fits_
 from cuecard.data.layout.columns import Columns, recognise
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
 from cuecard.data.layout.matching import few_values
-from cuecard.data.layout.open_answers import learn_mark
+from cuecard.data.layout.open_answers import is_lettered, learn_mark
 from cuecard.data.layout.preferences import WinnerRule, winner_rule
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.texts import prompt_marker, text
@@ -143,7 +143,7 @@ def _answer_rule(
     if tables[0].answers.null_count() == len(tables[0].answers):
         raise InputError(
             f"Every answer in column {columns['train'].one('answer')!r} of {raws['train'].where} is missing: "
-            "give rows with answers, or name another column with --columns answer=…"
+            f"give rows with answers, or name another column with --columns answer={_letters(raws['train'])}"
         )
     base = columns["train"].answer_base
     if base is None and open_base(tables):
@@ -163,6 +163,15 @@ def _answer_rule(
         f"--columns answer={column}:1."
     )
     return rule, (note,)
+
+
+def _letters(raw: RawTable) -> str:
+    """Return the only column of letters of options, otherwise three dots."""
+    filled = [
+        c for c, dtype in raw.frame.schema.items() if dtype == pl.String and raw.frame[c].n_unique() > 1
+    ]
+    lettered = [c for c in filled if is_lettered(raw.frame[c])]
+    return lettered[0] if len(lettered) == 1 else "…"
 
 
 def _further_option(raw: RawTable, columns: Columns) -> str:

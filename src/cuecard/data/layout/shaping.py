@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,8 +16,9 @@ from cuecard.data.layout.labels import UNLABELLED, label_texts
 from cuecard.data.layout.open_answers import RESERVED, open_parts
 from cuecard.data.layout.option_texts import question_and_options
 from cuecard.data.layout.preferences import SINGLE, TIE
+from cuecard.data.layout.proposals import ASIDE, unused_texts
 from cuecard.data.layout.responses import preference_parts
-from cuecard.data.layout.roles import Role
+from cuecard.data.layout.roles import NAMES, Role, normal_name
 from cuecard.data.layout.scheme import Scheme
 from cuecard.data.layout.texts import Parts, Problem, is_chat, joined_texts, text, text_problems
 from cuecard.data.reading.files import OnError
@@ -234,8 +236,19 @@ def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Ser
         lost,
         f"correct the row, set where counting starts with --columns answer={column}:1 or {column}:0"
         if rule in ("from 0", "from 1")
-        else "correct the row, or name all options with --columns choices=…",
+        else f"correct the row, or name all options with --columns choices={_all_options(raw, columns)}",
     )
+
+
+def _all_options(raw: RawTable, columns: Columns) -> str:
+    """Return what to type for options in columns of which one, the only further text, has another name."""
+    names = columns.roles["choices"]
+    further = [
+        c
+        for c in unused_texts(raw.frame, columns.used, words=False)
+        if not ASIDE.search(normal_name(c)) and normal_name(c) not in NAMES["id"]
+    ]
+    return shlex.quote("+".join([*names, *further])) if len(names) > 1 and len(further) == 1 else "…"
 
 
 def _repeated(columns: Columns, values: pl.Series, repeated: pl.Series) -> Problem:

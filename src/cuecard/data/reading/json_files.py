@@ -154,13 +154,21 @@ def _of_objects(document: Mapping[str, Record]) -> list[Record]:
 
 def _questions(rows: list[Record]) -> list[Record]:
     """Return one row per question where rows have a list of questions, each an object with its own choices."""
-    column = next((c for c in (rows[0] if rows else ()) if all(_asks(row.get(c)) for row in rows)), None)
-    if column is None:
-        return rows
+    columns = rows[0] if rows else ()
+    column = next((c for c in columns if all(_asks(row.get(c)) for row in rows)), None)
+    if column is not None:
+        return _with_flags(_exploded(rows, column))
+    # The paragraphs of SQuAD have a list of questions each.
+    column = next((c for c in columns if all(_has_questions(row.get(c)) for row in rows)), None)
+    return _with_flags(rows) if column is None else _questions(_exploded(rows, column))
+
+
+def _exploded(rows: list[Record], column: str) -> list[Record]:
+    """Return one row per object of a column of lists of objects, with what else the row says."""
     return [
-        {**{k: v for k, v in row.items() if k != column and k not in question}, **question}
+        {**{k: v for k, v in row.items() if k != column and k not in each}, **each}
         for row in rows
-        for question in row[column]
+        for each in row[column]
     ]
 
 
@@ -173,6 +181,36 @@ def _asks(value: object) -> bool:
             for q in value
         )
     )
+
+
+def _has_questions(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(part, dict) and any(map(_asks, part.values())) for part in value)
+    )
+
+
+def _with_flags(rows: list[Record]) -> list[Record]:
+    """Return rows with objects of answers by 0 or 1, such as TruthfulQA's, as lists of answers and of flags.
+
+    Objects with the same keys in every row have fields instead.
+    """
+    columns = [
+        c for c in (rows[0] if rows else ()) if len(rows) > 1 and all(_flags(row.get(c)) for row in rows)
+    ]
+    columns = [c for c in columns if len({tuple(row[c]) for row in rows}) > len(rows) // 2]
+    return [
+        {
+            **row,
+            **{c: {"choices": list(row[c]), "labels": [int(v) for v in row[c].values()]} for c in columns},
+        }
+        for row in rows
+    ]
+
+
+def _flags(value: object) -> bool:
+    return isinstance(value, dict) and len(value) > 1 and all(v in (0, 1) for v in value.values())
 
 
 def _table(records: list[Record], where: str) -> RawTable:
