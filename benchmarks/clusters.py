@@ -29,7 +29,7 @@ def speed() -> dict[str, Any]:
     """Return the seconds of our calibrated score and of scikit-learn's clustering alone."""
     from cuecard.audits.clusters.clustering import clusterings, principal_components
     from cuecard.audits.clusters.scores import Labelled, over_starts
-    from cuecard.stats.clusters.peco_null import SampleDesign
+    from cuecard.stats.clusters.peco import SampleDesign
 
     vectors = sentence_like(POINTS, DIMENSIONS)
     weights = np.ones(POINTS, dtype=np.int64)

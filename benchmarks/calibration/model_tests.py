@@ -10,7 +10,7 @@ from cuecard.audits import Cues
 from cuecard.data.demo import demo_nli, demo_predictions
 from cuecard.probes import PermutationTest, Predictions, choose_cues, read_predictions
 from cuecard.stats.arrays import Floats
-from cuecard.stats.models.preference_given import choices_given
+from cuecard.stats.given_properties import choices_given
 from cuecard.stats.models.weakness import flattened_distribution
 
 ALPHA = 0.05

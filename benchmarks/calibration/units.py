@@ -15,7 +15,7 @@ from cuecard.audits import Cues
 from cuecard.audits.clusters.clustering import clusterings, moving_units, principal_components, scoped_tokens
 from cuecard.data import Instances, Task
 from cuecard.models import embed
-from cuecard.stats.clusters.peco_null import SampleDesign
+from cuecard.stats.clusters.peco import SampleDesign
 from cuecard.stats.clusters.peco_starts import peco_means
 
 Copies = Literal["none", "three", "one to fifty"]

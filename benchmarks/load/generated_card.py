@@ -13,8 +13,7 @@ from cuecard.card import save_card
 from cuecard.data import load
 from cuecard.run import audit
 from cuecard.web.preparing import prepare, write_cue_rows
-from cuecard.web.tables import write_rows
-from cuecard.web.texts import EXAMPLES, stored_table, write_texts
+from cuecard.web.tables import EXAMPLES, stored_table, write_rows, write_texts
 
 WORDS = 4_000
 #: Features of the large card: as many as words and bigrams of millions of texts have.

@@ -8,7 +8,7 @@ import pytest
 from cuecard.errors import UsageError
 from cuecard.models import FastText, LinearText
 from cuecard.probes import token_relevance
-from cuecard.report.html.saliency import saliency_html, saliency_page, write_saliency_page
+from cuecard.report.html.chart_page import saliency_html, saliency_page, write_saliency_page
 from cuecard.stats import token_relevance_agreement
 from small_sets import choice_instances, pair_instances
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cuecard.web.state import State
-from cuecard.web.texts import prepared_folder
+from cuecard.web.tables import prepared_folder
 from pace import PATIENCE, wait_until
 from web.conftest import Client
 

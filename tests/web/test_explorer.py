@@ -12,8 +12,16 @@ from cuecard.audits.cues.explain import explain
 from cuecard.errors import InputError, UsageError
 from cuecard.web import AppSettings
 from cuecard.web.service import Service
-from cuecard.web.tables import Query, table_page
-from cuecard.web.texts import MOST_EXAMPLES, PAGE, TEXTS, prepared_folder, texts_of, write_texts
+from cuecard.web.tables import (
+    MOST_EXAMPLES,
+    PAGE,
+    TEXTS,
+    Query,
+    prepared_folder,
+    table_page,
+    texts_of,
+    write_texts,
+)
 from web.conftest import HOSTILE, Client
 
 

@@ -17,8 +17,7 @@ from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.partial_input.guesses import Guesses
 from cuecard.audits.partial_input.leak_scores import given_away
 from cuecard.audits.partial_input.rules import Battery
-from cuecard.audits.slices.hits import slice_test
-from cuecard.audits.slices.scoring import answer_rules
+from cuecard.audits.slices.scoring import answer_rules, slice_test
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test

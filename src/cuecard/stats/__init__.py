@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from cuecard.stats.clusters.peco import (
         ClusterDivergence,
         PecoCurve,
+        PecoNull,
+        SampleDesign,
         cluster_divergence,
         peco,
         peco_curve,
         peco_interval,
+        peco_null,
     )
-    from cuecard.stats.clusters.peco_null import PecoNull, SampleDesign, peco_null
     from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
     from cuecard.stats.cues.association import (
         artifact_z,

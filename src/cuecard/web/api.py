@@ -18,7 +18,7 @@ from cuecard.web.requests.bodies import AskBody, AuditBody, DataBody, DebiasBody
 from cuecard.web.requests.places import own_file
 from cuecard.web.requests.uploads import receive
 from cuecard.web.service import Service
-from cuecard.web.texts import CHARTS, prepared_folder
+from cuecard.web.tables import CHARTS, prepared_folder
 
 router = APIRouter(prefix="/api")
 

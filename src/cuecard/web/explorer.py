@@ -20,25 +20,23 @@ from cuecard.web.library import Entry, Library
 from cuecard.web.requests.bodies import Json
 from cuecard.web.requests.places import inside, own_file
 from cuecard.web.tables import (
+    CHARTS,
+    CUE_ROWS,
+    EXAMPLES,
     MOST_ROWS,
+    PAGE,
+    TEXTS,
+    ExampleTexts,
     Page,
     Query,
     Row,
     Value,
     columns_of,
+    prepared_folder,
     rows_at,
     rows_of,
-    table_page,
-)
-from cuecard.web.texts import (
-    CHARTS,
-    CUE_ROWS,
-    EXAMPLES,
-    PAGE,
-    TEXTS,
-    ExampleTexts,
-    prepared_folder,
     stored_table,
+    table_page,
     texts_of,
 )
 from cuecard.wording import RELIANCE

@@ -27,7 +27,7 @@ from cuecard.web.requests.guard import REPORT_POLICY
 from cuecard.web.requests.places import own_file
 from cuecard.web.service import Service
 from cuecard.web.state import Job
-from cuecard.web.texts import PAGE
+from cuecard.web.tables import PAGE
 from cuecard.wording import display_text
 
 router = APIRouter(include_in_schema=False)

@@ -42,8 +42,7 @@ from cuecard.view import KeyFigure
 from cuecard.web.forms import Reading, reading_of_card
 from cuecard.web.requests.bodies import Json
 from cuecard.web.requests.places import inside
-from cuecard.web.tables import write_rows
-from cuecard.web.texts import (
+from cuecard.web.tables import (
     CHARTS,
     CUE_ROWS,
     EXAMPLES,
@@ -51,6 +50,7 @@ from cuecard.web.texts import (
     prepared_folder,
     spread,
     stored_table,
+    write_rows,
     write_texts,
 )
 from cuecard.wording import display_text, listed

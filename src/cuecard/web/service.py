@@ -37,7 +37,7 @@ from cuecard.web.requests.bodies import (
 from cuecard.web.requests.places import Places, inside, own_file
 from cuecard.web.requests.uploads import ENDINGS, stem_of
 from cuecard.web.state import AppSettings, Job, State, Upload
-from cuecard.web.texts import PAGE, prepared_folder
+from cuecard.web.tables import PAGE, prepared_folder
 
 PREVIEW_SECONDS = 60.0
 #: Processes that look at files at the same time; further previews wait.

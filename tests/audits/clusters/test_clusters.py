@@ -22,7 +22,7 @@ from cuecard.card import load_card, save_card
 from cuecard.data import Instances, load
 from cuecard.errors import InputError, UsageError
 from cuecard.run import audit
-from cuecard.stats.clusters.peco_null import SampleDesign
+from cuecard.stats.clusters.peco import SampleDesign
 from cuecard.text import tokenise
 from small_sets import choice_instances, pair_instances
 

@@ -13,8 +13,7 @@ import cuecard as cc
 from cuecard.audits import AUDITS
 from cuecard.audits.open_answers.facts import copied_from_question, poisson_binomial_log_p
 from cuecard.audits.open_answers.predictors import Judge, Plan, judged
-from cuecard.audits.open_answers.questions import Questions
-from cuecard.audits.open_answers.templates import template_codes, templates
+from cuecard.audits.open_answers.questions import Questions, template_codes, templates
 
 
 def asked(

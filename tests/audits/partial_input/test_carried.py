@@ -11,8 +11,8 @@ from cuecard.audits.partial_input import PartialInput, audit, carried
 from cuecard.audits.partial_input.carried import LENGTH, words_of_columns
 from cuecard.data import Instances, load
 from cuecard.models.linear import input_features
+from cuecard.models.linear.learner import InputMatrix
 from cuecard.models.linear.ngram_features import count_documents, frequent_columns, hash_rows
-from cuecard.models.linear.scorer import InputMatrix
 from cuecard.text import encode
 from small_sets import choice_instances, pair_instances
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cuecard.audits.partial_input.guesses import Guesses, guess_rows
-from cuecard.audits.slices.hits import CountedGuesses, can_be_counted, slice_test
-from cuecard.audits.slices.scoring import _rest_of_choices
+from cuecard.audits.slices.scoring import CountedGuesses, _rest_of_choices, can_be_counted, slice_test
 
 
 def drawn(rng: np.random.Generator, n: int, sizes: list[int]) -> tuple[Guesses, np.ndarray]:

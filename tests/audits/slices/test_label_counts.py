@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cuecard.audits.partial_input.guesses import guess_labels
-from cuecard.audits.slices.hits import LabelCounts, _by_chance, _by_label, excess_of, is_plain, slice_test
+from cuecard.audits.slices.scoring import LabelCounts, _by_chance, _by_label, excess_of, is_plain, slice_test
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from cuecard.audits.partial_input.guesses import (
 )
 from cuecard.audits.partial_input.slices import response_columns, slice_columns
 from cuecard.audits.slices.audit import slice_findings
-from cuecard.audits.slices.hits import slice_test
+from cuecard.audits.slices.scoring import slice_test
 from cuecard.data import Instances, load
 from cuecard.data.demo import demo_battles, demo_choice, demo_nli
 from cuecard.data.examples import Examples

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from cuecard.data.space import MEMORY, Space
 from cuecard.models import LinearModel
-from cuecard.models.linear.scorer import Scorer, parts_of
+from cuecard.models.linear.learner import Scorer, parts_of
 
 
 @pytest.fixture

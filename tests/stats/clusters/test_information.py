@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from cuecard.stats.clusters.divergence import cluster_information
-from cuecard.stats.clusters.peco_null import SampleDesign
+from cuecard.stats.clusters.peco import SampleDesign
 from cuecard.stats.clusters.peco_starts import peco_starts
 
 #: Bits that a region holds in which a label of two has 70 or 30 %.

@@ -12,8 +12,16 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import entropy, kstest
 
-from cuecard.stats.clusters.peco import cluster_divergence, peco, peco_curve, peco_interval
-from cuecard.stats.clusters.peco_null import SampleDesign, _shuffled_tables, peco_null, shuffled_divergences
+from cuecard.stats.clusters.peco import (
+    SampleDesign,
+    _shuffled_tables,
+    cluster_divergence,
+    peco,
+    peco_curve,
+    peco_interval,
+    peco_null,
+    shuffled_divergences,
+)
 
 
 @pytest.fixture(scope="module")

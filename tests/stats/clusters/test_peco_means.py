@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.stats.clusters.peco_null import SampleDesign
+from cuecard.stats.clusters.peco import SampleDesign
 from cuecard.stats.clusters.peco_starts import peco_means, peco_starts
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import kstest
 
 from cuecard.stats import peco, peco_null, peco_starts
-from cuecard.stats.clusters.peco_null import SampleDesign
+from cuecard.stats.clusters.peco import SampleDesign
 
 Ints = npt.NDArray[np.int64]
 

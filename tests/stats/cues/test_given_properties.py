@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from cuecard.stats.cues.given_properties import Choices, features_given, score_tests
-from cuecard.stats.models.preference_given import choices_given
+from cuecard.stats.given_properties import Choices, choices_given, features_given, score_tests
 
 
 def drawn(seed: int, n: int = 300, k: int = 3, features: int = 40, copies: int = 1):

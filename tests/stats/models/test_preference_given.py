@@ -7,7 +7,7 @@ import pytest
 from benchmarks.calibration.model_tests import picks
 from scipy.stats import fisher_exact, norm
 
-from cuecard.stats.models.preference_given import choices_given, labels_given
+from cuecard.stats.given_properties import choices_given, labels_given
 
 
 def test_one_stratum_is_fishers_test() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cuecard.stats.clusters.peco_null import SampleDesign, peco_null
+from cuecard.stats.clusters.peco import SampleDesign, peco_null
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 

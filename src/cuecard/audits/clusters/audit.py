@@ -55,7 +55,7 @@ from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints, Singles
-from cuecard.stats.clusters.peco_null import SampleDesign
+from cuecard.stats.clusters.peco import SampleDesign
 from cuecard.stats.clusters.peco_starts import PecoStarts
 from cuecard.text import TOKENISERS, Scope, language_of, suggested_tokeniser
 from cuecard.text.transformations import check_transformation, transformed

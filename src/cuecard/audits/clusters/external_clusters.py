@@ -15,7 +15,7 @@ from cuecard.audits.clusters.table import characteristic_words, cluster_table
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.limits import check_seed
-from cuecard.stats.clusters.peco_null import PLAIN
+from cuecard.stats.clusters.peco import PLAIN
 from cuecard.text import tokenise
 
 MAP_TEXT_LENGTH = 160

@@ -19,8 +19,14 @@ from cuecard.audits.clusters.clustering import (
 )
 from cuecard.stats.arrays import Ints, Singles
 from cuecard.stats.clusters.divergence import cluster_information
-from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, peco
-from cuecard.stats.clusters.peco_null import SampleDesign, shuffled_divergences
+from cuecard.stats.clusters.peco import (
+    Divergence,
+    Mode,
+    SampleDesign,
+    cluster_divergence,
+    peco,
+    shuffled_divergences,
+)
 from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts
 
 SCORES: tuple[tuple[Divergence, Mode], ...] = (

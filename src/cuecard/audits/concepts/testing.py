@@ -14,7 +14,7 @@ from cuecard.data import Instances
 from cuecard.models.linear.learner import LinearModel, softmax_within
 from cuecard.stats.arrays import Bools, Floats, Ints, Singles
 from cuecard.stats.clusters.k_means import k_means_centres, nearest_centres
-from cuecard.stats.cues.given_properties import GivenProperties, features_given
+from cuecard.stats.given_properties import GivenProperties, features_given
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
 #: Words that say most of a label on the first half; given all of them, a concept is tested again.

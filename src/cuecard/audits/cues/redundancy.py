@@ -28,7 +28,6 @@ from cuecard.stats.cues.association import (
     shares_of_units,
     strength_in_strata,
 )
-from cuecard.stats.cues.given_properties import Choices, score_tests
 from cuecard.stats.cues.redundancy import (
     ConditionalStrength,
     grouped,
@@ -36,6 +35,7 @@ from cuecard.stats.cues.redundancy import (
     pair_cells,
     strength_of_cells,
 )
+from cuecard.stats.given_properties import Choices, score_tests
 from cuecard.wording import of_responses, plural
 
 #: Cues whose instances are compared with each other, strongest first.

@@ -18,8 +18,7 @@ from cuecard.audits.open_answers.facts import (
 )
 from cuecard.audits.open_answers.findings import NAME, open_findings
 from cuecard.audits.open_answers.predictors import Judge, Plan, judged
-from cuecard.audits.open_answers.questions import FEWEST_OF_TYPE, Questions
-from cuecard.audits.open_answers.templates import template_codes
+from cuecard.audits.open_answers.questions import FEWEST_OF_TYPE, Questions, template_codes
 from cuecard.audits.open_answers.view import open_view
 from cuecard.audits.partial_input.slices import slice_columns
 from cuecard.data import Examples, Instances, Task

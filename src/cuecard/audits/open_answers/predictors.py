@@ -12,8 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Row
-from cuecard.audits.open_answers.questions import FEWEST_OF_TYPE, Questions
-from cuecard.audits.open_answers.templates import template_codes
+from cuecard.audits.open_answers.questions import FEWEST_OF_TYPE, Questions, template_codes
 from cuecard.audits.partial_input.folds import assign
 from cuecard.data.splits import join_units, number_groups
 from cuecard.data.units import column_units, copies

@@ -15,8 +15,8 @@ from cuecard.audits.partial_input.rules import InputFeatures, null_shares
 from cuecard.data import Task
 from cuecard.data.examples import Examples
 from cuecard.models.linear.input_features import InputRows
+from cuecard.models.linear.learner import Scorer
 from cuecard.models.linear.ngram_features import HashColumns, hash_rows
-from cuecard.models.linear.scorer import Scorer
 from cuecard.stats.arrays import Codes, Floats, Ints
 from cuecard.stats.scores.additive_shares import Shares, path_weights, score_shares
 from cuecard.stats.scores.cross_fit_intervals import mean_interval

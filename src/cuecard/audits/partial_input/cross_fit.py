@@ -19,7 +19,7 @@ from cuecard.data.space import Space
 from cuecard.data.units import UnitScope, divided_templates
 from cuecard.models import LinearModel
 from cuecard.models.linear.input_features import AT_A_TIME
-from cuecard.models.linear.scorer import Features, Scorer
+from cuecard.models.linear.learner import Features, Scorer
 from cuecard.stats.arrays import Codes, Floats, Ints, chunks, counted
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 

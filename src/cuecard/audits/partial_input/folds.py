@@ -20,7 +20,7 @@ from cuecard.data.splits import TextSide, join_sentences, join_units, number_gro
 from cuecard.data.units import UnitScope
 from cuecard.features.units import similar_rows
 from cuecard.models.linear.input_features import AT_A_TIME
-from cuecard.models.linear.scorer import Features, Parts, Scorer, parts_of
+from cuecard.models.linear.learner import Features, Parts, Scorer, parts_of
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
 from cuecard.text import encode
 from cuecard.text.similarity import DistinctTexts, similar_groups

@@ -33,7 +33,7 @@ from cuecard.models.linear.input_features import (
     feature_blocks,
     side_by_side,
 )
-from cuecard.models.linear.scorer import Features, Indicators, InputMatrix
+from cuecard.models.linear.learner import Features, Indicators, InputMatrix
 from cuecard.stats import log10_p
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks
 from cuecard.stats.scores.contingency import place_log_p

@@ -18,7 +18,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.layout.responses import FILE_POSITION
 from cuecard.errors import InputError
 from cuecard.models.linear.input_features import InputRows
-from cuecard.models.linear.scorer import Indicators
+from cuecard.models.linear.learner import Indicators
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, log10_p, q_values
 from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted

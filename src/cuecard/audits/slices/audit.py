@@ -16,8 +16,7 @@ from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.rules import Battery, blind_battery
 from cuecard.audits.partial_input.slices import MOST_VALUES, codes_of, names_of, slice_columns
 from cuecard.audits.repetition import with_distinct_texts
-from cuecard.audits.slices.hits import SliceTest
-from cuecard.audits.slices.scoring import SliceScorer, answer_rules
+from cuecard.audits.slices.scoring import SliceScorer, SliceTest, answer_rules
 from cuecard.audits.slices.view import slices_view
 from cuecard.audits.slices.words import word_findings, words_by_slice
 from cuecard.data import LABELLED_TASKS, Instances, Task

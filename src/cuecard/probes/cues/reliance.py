@@ -20,8 +20,8 @@ from cuecard.probes.cues.views import reliance_view
 from cuecard.probes.examples import UNANSWERED, effects_of, nullable, q_of
 from cuecard.probes.predictions import Predictions, Probe
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.given_properties import PreferenceGiven, choices_given, labels_given
 from cuecard.stats.models.paired import deflated_log10_p
-from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
 from cuecard.wording import TRAINING_SET, listed, percent, plural
 
 #: Instances are compared with others of about the same length, in this many classes of about equal size.

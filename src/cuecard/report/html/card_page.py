@@ -29,6 +29,7 @@ from cuecard.report.findings import (
     worst_severity,
 )
 from cuecard.report.first_screen import answers, front_items, open_questions
+from cuecard.report.html.chart_page import saliency_html
 from cuecard.report.html.page import (
     environment,
     findings_that_fit,
@@ -37,7 +38,6 @@ from cuecard.report.html.page import (
     resource,
     sentence,
 )
-from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
 from cuecard.report.sections import SectionView, section_view

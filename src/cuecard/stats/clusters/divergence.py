@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln, logsumexp, rel_entr, xlogy
 
 from cuecard.stats.arrays import Floats, Ints, divided, whole_counts
-from cuecard.stats.clusters.peco_null import PLAIN, SampleDesign
+from cuecard.stats.clusters.peco import PLAIN, SampleDesign
 from cuecard.stats.clusters.peco_starts import ClusterTables
 from cuecard.stats.cues.within_example import stratified_hypergeometric_log_p
 

@@ -13,8 +13,17 @@ from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
 from cuecard.stats.arrays import Array, Floats, Ints
-from cuecard.stats.clusters.peco import Divergence, Mode, check_weights, divergences, score_of
-from cuecard.stats.clusters.peco_null import PLAIN, SampleDesign, label_factors, like_weights
+from cuecard.stats.clusters.peco import (
+    PLAIN,
+    Divergence,
+    Mode,
+    SampleDesign,
+    check_weights,
+    divergences,
+    label_factors,
+    like_weights,
+    score_of,
+)
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]
