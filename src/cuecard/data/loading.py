@@ -228,7 +228,7 @@ class DatasetSpec:
         return all(map(is_files, self.sources))
 
     def fits(self, memory: int) -> bool:
-        """Return whether a run that sees everything takes at most so many bytes of memory, as far as files tell."""
+        """Return whether a run that sees everything fits in this many bytes, by the sizes of the files."""
         if not self.is_files or self.options.limit is not None:
             return True
         try:
@@ -252,7 +252,7 @@ class DatasetSpec:
         return MEMORY if self.fits(memory) else temporary_space(self.chunk_rows(memory), self.options.seed)
 
     def file_chunks(self, rows: int) -> FileChunks:
-        """Return the files of the dataset in chunks of about so many rows."""
+        """Return the files of the dataset in chunks of about this many rows."""
         options = self.options
         return FileChunks.of(self.sources, rows=rows, on_error=options.on_error, header=options.header)
 

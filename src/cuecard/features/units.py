@@ -208,7 +208,7 @@ MANY_ROWS = 1 << 22
 
 
 def threads_for(n_rows: int) -> int | None:
-    """Return how many levels of so many rows are counted side by side; None for as many as there are threads."""
+    """Return how many levels of this many rows are counted in parallel; None for one per thread."""
     return 1 if n_rows > MANY_ROWS else None
 
 

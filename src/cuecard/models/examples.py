@@ -121,7 +121,7 @@ def best_epoch(history: Sequence[Epoch]) -> int:
 
 
 def no_longer_better(history: Sequence[Epoch], patience: int) -> bool:
-    """Return whether so many epochs in a row were not better on held-out examples that training stops."""
+    """Return whether enough epochs in a row were not better on held-out examples to stop training."""
     if not history or history[-1].validation_accuracy is None:
         return False
     return len(history) - best_epoch(history) >= patience

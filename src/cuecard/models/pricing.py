@@ -28,7 +28,7 @@ HOW_COUNTED = (
     "input tokens: UTF-8 bytes / 4, plus 8 per request; output tokens: at most as many as a request allows"
 )
 _BYTES_PER_TOKEN, _PER_REQUEST = 4, 8
-#: A token has at least one byte, and the frame of a chat has at most so many tokens.
+#: A token has at least one byte, and the frame of a chat has at most this many tokens.
 _LARGEST_FRAME = 32
 _A_MILLION = 1_000_000
 _CORRECT = "correct the table: [MODEL] with input, output (US dollars per million tokens) and date"

@@ -15,7 +15,7 @@ from cuecard.text.tokens import Tokens, presence_counts
 
 Ids = npt.NDArray[np.int32]
 
-#: The texts that are looked at for every text: so many by shared rare words, of which so many by words in order.
+#: The texts that are compared with every text: by shared rare words, and of those by words in order.
 CANDIDATES, NEAREST = 20, 5
 #: Occurrences of its rarest words that are looked up for every text.
 LOOKED_UP = 1_000

@@ -189,7 +189,7 @@ def ngrams(tokens: Tokens, n: int, *, threads: int | None = None) -> NGrams:
 
 
 def frequent_ngrams(tokens: Tokens, n: int, at_least: int, space: Space) -> NGrams:
-    """Return the runs of n tokens that occur at least so many times, in the order of their first occurrence.
+    """Return the runs of n tokens that occur at least this many times, in the order of their first occurrence.
 
     Others are not numbered: a table of counts by hash rules nearly all of them out, so that memory grows with the
     number of frequent ones.

@@ -110,7 +110,7 @@ def card_page(entry: Entries, service: Services) -> Json:
 
 @router.post("/cards/{card}/prepare")
 def look_again(entry: Entries, service: Services) -> Json:
-    """Queue the preparation of a card's pages anew, such as after its data were copied below the root."""
+    """Prepare a card's pages again, such as after its data were copied below the root."""
     return service.jobs.seen(service.look_again(entry))
 
 

@@ -330,7 +330,7 @@ class Service:
         return self.state.add_job("prepare", f"Pages of {entry.name}", arguments, "", entry.folder)
 
     def look_again(self, entry: Entry) -> Job:
-        """Queue the preparation of a card's pages anew, such as after its data were copied below the root."""
+        """Prepare a card's pages again, such as after its data were copied below the root."""
         folder = prepared_folder(self.settings.root, entry.key)
         if (folder / PAGE).is_file():
             (folder / PAGE).unlink()

@@ -281,7 +281,7 @@ def _sets_of_maybe_alike(
 
 
 def _not_told_apart(pairs: Ints, sizes: Ints, bits: Hashes, alike: float) -> Bools:
-    """Return which pairs of texts share so many bits that they may be alike."""
+    """Return which pairs of texts share enough bits to be alike."""
     one, other = pairs.T
     differing = np.bitwise_count(bits[one] ^ bits[other]).sum(axis=1)
     return np.asarray(differing <= (1 - alike) / (1 + alike) * (sizes[one] + sizes[other]) + 1e-9)

@@ -429,7 +429,7 @@ def inspect_document(path: Path) -> Any:
     log = parse_json(content(path, "none")[0], str(path), _WRITE_AGAIN)
     if not isinstance(log, dict) or not isinstance(log.get("samples"), list) or not log["samples"]:
         raise InputError(
-            f"{path}: this is no Inspect log with samples; give one written with --log-samples, "
+            f"{path}: not an Inspect log with samples; give one written with --log-samples, "
             "or predictions as .csv, .jsonl or .parquet."
         )
     return log

@@ -130,7 +130,7 @@ def _surely_fair(test: str, numbers: Judge, part: Judge) -> bool:
     if test == "agreement":
         return not part.get("unclear")
     if test == "position":
-        # At most this share of the verdicts depends on the order, and of these so many more than half go one way.
+        # The share of verdicts that depend on the order times how far these surely lean one way, at most.
         moved = 1 - numbers["low"]
         return bool(max(numbers["first_high"] - 0.5, 0.5 - numbers["first_low"]) * moved <= NONE)
     scale = LOGIT_SLOPE if test == "length" else 1.0

@@ -1,4 +1,4 @@
-"""Runs of many models on one benchmark: what their differences, and its items, are worth."""
+"""Runs of many models on one benchmark: their differences, and items to look at."""
 
 from cuecard.probes.runs.logs import RunLog, read_runs
 from cuecard.probes.runs.probe import BenchmarkRuns

@@ -66,7 +66,7 @@ def replication(
         n_again: instances in the second sample.
         chance: share where nothing is given away.
         chance_again: the same in the second sample, where it differs: a share keeps its odds relative to chance.
-        effective_again: how many independent instances those of the second sample are worth, where texts repeat.
+        effective_again: the effective sample size of the second sample, where texts repeat.
 
     >>> replication([0.9, 0.9, 0.9, 0.9], 50, [45, 20, 2, 2], [50, 50, 50, 3], 0.5).named()
     ['holds', 'vanishes', 'reverses', 'open']

@@ -49,7 +49,7 @@ def nearest_texts(
     """
     cdef Py_ssize_t n = offsets.shape[0] - 1
     cdef Py_ssize_t i, j, k, t, b, length, place, q
-    # Texts that share a word are anywhere in memory, and are fetched so many ahead.
+    # Texts that share a word are anywhere in memory, and are prefetched this far ahead.
     cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept, n_having, ahead = 24
     cdef int32_t word
     cdef int64_t spent, size
