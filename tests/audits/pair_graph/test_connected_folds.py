@@ -38,6 +38,44 @@ def test_the_interval_allows_for_what_connected_pairs_have_in_common() -> None:
     assert summary["folds"]["grouping"] == "sentence"
 
 
+def test_similar_texts_whose_labels_do_not_agree_are_observations_of_their_own() -> None:
+    rng = np.random.default_rng(3)
+    words = [f"w{word}" for word in range(60)]
+
+    def text() -> str:
+        return " ".join(rng.choice(words, 8))
+
+    premises = [text() for _ in range(40)]
+    frame = pl.DataFrame(
+        {
+            "premise": [str(rng.choice(premises)) if i % 2 else text() for i in range(300)],
+            "hypothesis": [text() for _ in range(300)],
+            "label": rng.choice(["a", "b"], 300),
+        }
+    )
+    asked = trial(load(frame), forest="fast", folds=5, seed=0)
+    assert asked.groups is not None
+    assert asked.kept_together is not None
+    assert len(np.unique(asked.groups)) > 3 * len(np.unique(asked.kept_together.groups))
+    leakage = PairGraphAudit().run(load(frame)).summary["intervals"]["leakage"]
+    assert leakage["auc_high"] - leakage["auc_low"] < 0.25
+
+
+def test_edits_of_one_source_with_one_label_are_one_observation() -> None:
+    rng = np.random.default_rng(4)
+    rows = []
+    for _ in range(80):
+        source, label = rng.integers(0, 300, 12), str(rng.choice(["a", "b"]))
+        for _ in range(3):
+            edited = np.where(rng.random(12) < 0.3, rng.integers(0, 300, 12), source)
+            texts = (" ".join(f"w{word}" for word in some) for some in (rng.integers(0, 300, 9), edited))
+            rows.append((*texts, label))
+    data = load(pl.DataFrame(rows, schema=["premise", "hypothesis", "label"], orient="row"))
+    asked = trial(data, forest="fast", folds=5, seed=0)
+    assert asked.groups is not None
+    assert len(np.unique(asked.groups)) < 120
+
+
 def test_connected_pairs_are_scored_by_one_forest() -> None:
     data = own_rates(1)
     asked = trial(data, forest="fast", folds=5, seed=0)

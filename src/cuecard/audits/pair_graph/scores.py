@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.audits.pair_graph.cells import Cells, ScoredChoices, counted_cells
 from cuecard.audits.partial_input.cross_fit import doubling
-from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
+from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds, observations
 from cuecard.data import Instances
 from cuecard.data.space import Space
 from cuecard.registry import unknown_name
@@ -90,6 +90,8 @@ class Trial:
     weights: Floats | None = None
     #: What stays in one fold, without a test split.
     kept_together: Folds | None = None
+    #: The group of every example that is one observation; None where each stands alone, or is scored as test.
+    groups: Ints | None = None
 
     @property
     def space(self) -> Space:
@@ -247,13 +249,6 @@ class Trial:
         likely = probabilities[self.scored].argmax(axis=1)
         return np.asarray(likely == self.data.label_codes[self.scored], dtype=np.float64)
 
-    @property
-    def groups(self) -> Ints | None:
-        """The group of every example that stays in one fold; None where each stands alone, or is scored as test."""
-        if self.kept_together is None or self.kept_together.grouping == "example":
-            return None
-        return self.kept_together.groups
-
     def effective_n(self, credits: Array) -> float:
         """Return how many independent examples that count the same have the error of the credits' mean."""
         weights = self.example_weights
@@ -291,13 +286,15 @@ def trial(
     Without a test split, examples that are `connected` by sentences stay in one fold.
     """
     number: Codes
-    together = None
+    together = groups = None
     if data.test is not None:
         folds, number = 1, (data.table["split"].cast(pl.String) != "test").to_numpy().astype(np.uint8)
     else:
         strata = np.broadcast_to(np.int64(0), data.n_examples) if data.grouped else data.label_codes
         grouping: Grouping = "sentence" if connected else "example"
         together = make_folds(data, strata, folds=folds, grouping=grouping, seed=seed)
+        if together.grouping != "example":
+            groups = observations(data, together.connected)
         used = np.flatnonzero(counted(together.fold))
         folds, place = len(used), np.zeros(int(used[-1]) + 1, dtype=np.uint8 if folds < 256 else np.uint32)
         place[used] = np.arange(folds)
@@ -310,7 +307,7 @@ def trial(
     if name not in FORESTS:
         raise unknown_name("forest", name, list(FOREST_NAMES))
     trees, depth = FORESTS[name]
-    return Trial(data, number, folds, trees, depth, name, seed, weights, together)
+    return Trial(data, number, folds, trees, depth, name, seed, weights, together, groups)
 
 
 def standardised(features: npt.ArrayLike) -> Floats:

@@ -38,12 +38,16 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The fold of every example, and what was kept together to make them: the number of its group."""
+    """The fold of every example, and what was kept together to make them: the number of its group.
+
+    `connected` are the groups without those of similar texts, which keep folds apart and may still be independent.
+    """
 
     fold: npt.NDArray[np.int16]
     grouping: Grouping
     largest_group: float
     groups: Ints
+    connected: Ints
     note: str = ""
 
     @property
@@ -61,6 +65,11 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     together: its values are never split. Questions whose similar answers count once in tests are grouped as they are
     counted: any choice in common would tie most of them together, and leave no room for the versions of one question.
     """
+    return _with_similar(data, connected_groups(data, grouping), grouping)
+
+
+def connected_groups(data: Instances, grouping: Grouping) -> Ints:
+    """Return groups of examples that share a sentence or copies of one, whatever else is similar."""
     space = data.space
     groups = space.array(np.int64, data.n_examples)
     for chunk in chunks(len(groups)):
@@ -69,10 +78,8 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
         return groups
     if data.cluster is not None:
         return _cluster_groups(data, groups)
-    if data.grouped and similar_rows(encode(data), "hypothesis") is not None:
-        similar = similar_examples(Examples.of_rows(data, None), "choices", groups)
-        if similar is not None and _largest_share(similar) <= LARGEST_GROUP:
-            return similar
+    if (similar := _similar_questions(data)) is not None:
+        return similar
     sides: tuple[TextSide, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
     scopes: tuple[UnitScope, ...] = sides
     if data.grouped and grouping == "sentence":
@@ -85,9 +92,9 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
             _join_copies(data, scope, with_copies, closest=closest)
         number_groups(with_copies)
         if _largest_share(with_copies) <= LARGEST_GROUP:
-            return _with_similar(data, with_copies)
+            return with_copies
     number_groups(groups)
-    return _with_similar(data, groups)
+    return groups
 
 
 def _cluster_groups(data: Instances, groups: Ints) -> Ints:
@@ -101,9 +108,35 @@ def _cluster_groups(data: Instances, groups: Ints) -> Ints:
     return with_sentences if _largest_share(with_sentences) <= LARGEST_GROUP else groups
 
 
-def _with_similar(data: Instances, groups: Ints) -> Ints:
+def _similar_questions(data: Instances) -> Ints | None:
+    """Return groups of questions whose similar answers count once in tests, if there are any."""
+    if not data.grouped or similar_rows(encode(data), "hypothesis") is None:
+        return None
+    every = np.arange(data.n_examples)
+    similar = similar_examples(Examples.of_rows(data, None), "choices", every)
+    return similar if similar is not None and _largest_share(similar) <= LARGEST_GROUP else None
+
+
+def observations(data: Instances, connected: Ints) -> Ints:
+    """Return groups of examples that are one observation: connected ones, and similar ones where their labels agree."""
+    similar = []
+    if data.cluster is None and not data.grouped:
+        similar = [similar_rows(encode(data), side) for side in get_args(TextSide)]
+    leader: Ints | None = None
+    for codes in similar:
+        if codes is not None:
+            leader = np.unique(connected, return_index=True)[1][connected] if leader is None else leader
+            join_units(codes, None, data.example_codes[: len(codes)], leader)
+    if leader is None:
+        return connected
+    number_groups(leader)
+    return leader
+
+
+def _with_similar(data: Instances, groups: Ints, grouping: Grouping) -> Ints:
     """Return groups in which the most similar texts are together, as far as a group stays small."""
-    if data.n_examples > MOST_COMPARED:
+    told = grouping == "example" or data.cluster is not None or _similar_questions(data) is not None
+    if told or data.n_examples > MOST_COMPARED:
         return groups
     texts, codes = encode(data), data.example_codes
     members = []
@@ -155,7 +188,8 @@ def make_folds(
     evenly: without that, a label that is rarer than usual among the examples to be guessed is commoner among
     those learned from, which pushes the score of a blind guess below chance.
     """
-    groups = example_groups(data, grouping)
+    connected = connected_groups(data, grouping)
+    groups = _with_similar(data, connected, grouping)
     largest = _largest_share(groups)
     note = ""
     if grouping == "sentence" and largest > LARGEST_GROUP and data.cluster is None:
@@ -165,7 +199,8 @@ def make_folds(
             f"examples with the same {what} stay in one fold."
         )
         grouping = "premise"
-        groups = example_groups(data, grouping)
+        connected = connected_groups(data, grouping)
+        groups = _with_similar(data, connected, grouping)
         largest = _largest_share(groups)
         if largest > LARGEST_GROUP:
             note = (
@@ -173,10 +208,10 @@ def make_folds(
                 "folds are random, and a sentence can occur both in training and in scored examples."
             )
             grouping = "example"
-            groups = example_groups(data, grouping)
+            connected = groups = connected_groups(data, grouping)
             largest = _largest_share(groups)
     fold = assign(groups, strata, folds=folds, seed=seed, space=data.space)
-    grouped = Folds(fold, grouping, largest, groups, note)
+    grouped = Folds(fold, grouping, largest, groups, connected, note)
     if grouped.count < 2:
         raise Skip(
             f"needs at least two groups of training examples with a different {grouping} for cross-validation; all "
