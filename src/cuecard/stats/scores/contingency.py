@@ -11,6 +11,9 @@ from scipy.special import chdtrc, gammaincc
 
 from cuecard.stats.arrays import Floats
 
+#: The largest p-value that a combination takes as it is.
+LARGEST_P = 0.99
+
 
 def contingency_log_p(values: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Natural log of the p-value of Pearson's chi-square of values × labels, by its exact moments.
@@ -74,6 +77,8 @@ def average_ranks(numbers: npt.ArrayLike) -> Floats:
 def combined_log_p(log_p: Sequence[float]) -> float:
     """Natural log of Cauchy's combination of p-values of dependent tests of one claim (Liu and Xie 2020).
 
+    p-values near 1 count as `LARGEST_P` (Fang et al. 2023): a test that sees nothing would outweigh the others.
+
     >>> float(np.exp(combined_log_p([np.log(0.01), np.log(0.02), np.log(0.9)])).round(3))
     0.021
     """
@@ -83,7 +88,7 @@ def combined_log_p(log_p: Sequence[float]) -> float:
         return least
     if least < -30.0:  # where the tangent is 1 / πp
         return min(0.0, math.log(len(p)) - math.log(float(np.exp(least - np.asarray(log_p)).sum())) + least)
-    mean = float(np.tan((0.5 - np.minimum(p, 1 - 1e-9)) * math.pi).mean())
+    mean = float(np.tan((0.5 - np.minimum(p, LARGEST_P)) * math.pi).mean())
     return math.log(max(0.5 - math.atan(mean) / math.pi, 1e-300))
 
 
