@@ -110,7 +110,23 @@ def test_a_small_lift_is_significant_but_not_a_finding():
     assert [f.title for f in result.findings] == [
         "Surface features are only weakly associated with the label"
     ]
-    assert "no label share differs from chance by 10 points or more" in result.findings[0].text
+    assert "no label share surely differs from chance by 10 points or more" in result.findings[0].text
+    assert result.findings[0].severity == "info"
+
+
+def test_a_large_share_of_few_texts_is_a_finding_of_low_severity():
+    yes = np.concatenate([np.arange(40) < 29, np.arange(360) < 171])
+    rows = [
+        ("train", "p", f"alpha beta{i}" if i < 40 else f"beta{i}", "yes" if y else "no")
+        for i, y in enumerate(yes)
+    ]
+    [finding] = Cues(features=("word",)).run(pair_instances(rows)).findings
+    assert (finding.severity, finding.title) == (
+        "low",
+        "Surface features are only weakly associated with the label",
+    )
+    assert "The most significant: “alpha” (" in finding.text
+    assert "\u00a0% yes, corrected for selection; chance " in finding.text
 
 
 def test_a_smaller_gain_that_many_examples_have_is_a_finding():

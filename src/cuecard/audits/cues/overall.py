@@ -110,16 +110,19 @@ def all_features(
     title = "Surface features predict the label"
     if notable.is_empty():
         title = "Surface features are only weakly associated with the label"
+        text += f", but no label share surely differs from chance by {100 * NOTABLE_GAIN:.0f} points or more (95 % CI)."
+        weak = cues.filter("significant", of_one_text)
+        row = weak.row(0, named=True)  # the most significant one stands first
+        name = cue_name(row["family"], row["feature"], evidence.phrases)
         text += (
-            f", but no label share differs from chance by {100 * NOTABLE_GAIN:.0f} points or more (95 % CI)."
+            f" The most significant: {name} ({percent(row['adjusted_share'])} {row['label']}, corrected for selection; "
+            f"chance {percent(row['chance'])})."
         )
-        family, name = cues.select("family", "feature").row(
-            int((cues["significant"] & of_one_text).arg_max() or 0)
-        )
-        text += f" The most significant: {cue_name(family, name, evidence.phrases)}."
+        large = (weak["adjusted_share"] - weak["chance"]).abs() >= NOTABLE_GAIN
         return Finding(
-            "cues", "info", title, text, value=share, n=evidence.total, key=ALL_FEATURES, counted="instances"
-        )
+            "cues", "low" if large.any() else "info", title, text, value=share, n=evidence.total, key=ALL_FEATURES,
+            counted="instances", q_value=row["q_value"],
+        )  # fmt: skip
     coverage, away = given_away(notable, evidence.rows, evidence.sample)
     examples = [
         cue_name(family, name, evidence.phrases)
