@@ -51,6 +51,30 @@ def test_without_the_leak_the_smallest_detectable_area_is_stated():
     assert f"an AUC of {line['detectable_auc']:.3f} or more" in finding.text
 
 
+def pairs_of_lengths(seed: int, longer: int) -> Result:
+    """Return the audit of 400 pairs whose hypotheses have some words more where the label is "b"."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, 400)
+    texts = [
+        " ".join(f"w{word}" for word in rng.integers(0, 300, rng.integers(4, 14) + longer * code))
+        for code in codes
+    ]
+    premises = [f"p{i} q{3 * i} r{7 * i}" for i in range(400)]
+    return QUICK.run(
+        pair_instances(
+            [("train", *row) for row in zip(premises, texts, ["ab"[c] for c in codes], strict=True)]
+        )
+    )
+
+
+def test_a_length_is_tested_without_a_model():
+    found = [lines(pairs_of_lengths(seed, 1))["length"] for seed in range(10)]
+    assert {line["test"] for line in found} == {"figures"}
+    assert sum(line["p_value"] <= 0.05 for line in found) >= 7  # of a model of earlier folds: half of them
+    clean = [lines(pairs_of_lengths(seed, 0))["length"] for seed in range(20)]
+    assert sum(line["p_value"] <= 0.05 for line in clean) <= 4  # 99.7 % of Binomial(20, 0.05)
+
+
 def test_what_train_lacks_is_what_test_has():
     result = QUICK.run(demo_elimination())
     found = lines(result)

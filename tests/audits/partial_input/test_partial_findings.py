@@ -57,10 +57,30 @@ def test_where_only_the_ranking_leaks_the_number_of_the_finding_is_the_auc():
 
 
 def test_an_auc_whose_interval_holds_chance_is_not_said_to_be_above_it():
-    weak = line("length", 0.538, chance=0.5, low=0.493, high=0.582, auc=0.538, auc_low=0.496, auc_high=0.579)
+    weak = line(
+        "length", 0.538, chance=0.5, low=0.493, high=0.582, auc=0.538, auc_low=0.496, auc_high=0.579,
+        test="score",
+    )  # fmt: skip
     [only] = partial_findings(SUMMARY, (weak,), None, "choice")
     assert (only.severity, only.title) == ("info", "Length-only AUC may be above chance")
     assert "Both intervals include chance; the test of the probabilities is significant (p = " in only.text
+
+
+def test_an_association_of_figures_is_stated_beside_a_model_that_gains_too_little():
+    weak = line(
+        "overlap", 0.51, "relation", chance=0.5, low=0.46, high=0.56, auc=0.53, auc_low=0.48, auc_high=0.58,
+        test="figures",
+    )  # fmt: skip
+    [only] = partial_findings(SUMMARY, (weak,), None, "pair")
+    assert (only.severity, only.title) == ("info", "The number of shared words is associated with the label")
+    assert "this model gains too little to be sure; the test of the numbers is significant" in only.text
+
+
+@pytest.mark.parametrize(("chance", "high", "severity"), [(0.2, 0.12, "low"), (0.5, 0.42, "medium")])
+def test_avoiding_one_of_many_answers_gives_little_away(chance, high, severity):
+    # Avoiding an answer that is right in at most 12 % reaches 22 % of five, and 58 % of two for 42 %.
+    below = line("rarest_choice", high - 0.01, chance=chance, luck=chance, high=high, direction="below")
+    assert severity_of_baseline(below) == severity
 
 
 def test_a_significant_test_is_not_called_insignificant():

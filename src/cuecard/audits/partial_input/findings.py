@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity, Summary
+from cuecard.analysis import MEDIUM_GAIN, SEVERITIES, Evidence, Finding, Severity, Summary
 from cuecard.audits.partial_input.judging import Baseline
 from cuecard.audits.partial_input.measures import SPOKEN, spoken_carrier
 from cuecard.audits.repetition import with_distinct_texts
@@ -60,6 +60,10 @@ _SHORT = {
     "hypothesis_least": "the least frequent label of the hypothesis",
     "hypothesis_most": "the most frequent label of the hypothesis",
 }
+#: What a test is about.
+_TESTED = {"score": "probabilities", "hits": "hits", "places": "places", "figures": "numbers"}
+#: What is associated with the label where that was tested without a model, whose intervals may include chance.
+_FIGURES = {"length": "The length of the {}", "overlap": "The number of shared words"}
 #: Families of cues that a rule covers as a whole.
 _FAMILY = dict.fromkeys(("longest", "shortest", "length"), ("length:",))
 _FAMILY |= {"position": ("position:",), "metadata": ("metadata:",)}
@@ -198,7 +202,11 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
     if baseline.information is not None and baseline.information > 0:
         text += f", {baseline.information:z.3f} bits about the {_SOUGHT.get(task, 'answer')}"
     if _unsure(baseline):
-        text += f". Both intervals include chance; the test of the probabilities is significant (p = {_p(baseline)})"
+        model = ", so this model gains too little to be sure" if baseline.test == "figures" else ""
+        text += (
+            f". Both intervals include chance{model}; the test of the {_TESTED[baseline.test]} is significant "
+            f"(p = {_p(baseline)})"
+        )
     elif baseline.low <= baseline.chance:
         majority = ""
         if baseline.majority_predicted is not None and baseline.majority_predicted > 0.5:
@@ -247,7 +255,7 @@ def _at_chance(baseline: Baseline, task: Task, alpha: float) -> Finding:
     verdict = "The difference is not significant"
     if baseline.q_value <= alpha:
         title = f"{accuracy} is not surely below chance"
-        tested = "probabilities" if baseline.test == "score" else "hits"
+        tested = _TESTED[baseline.test]
         verdict = f"The test of the {tested} is significant below chance, but no interval excludes chance"
     text = (
         f"{accuracy}{unseen} is {_score(baseline, task)}. {verdict} "
@@ -299,7 +307,7 @@ def severity_of_baseline(baseline: Baseline) -> Severity:
     the way for ranking.
     """
     if baseline.direction == "below" and baseline.turned_low is None:
-        return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
+        return "medium" if _gains(baseline)[0] >= MEDIUM_GAIN else "low"
     if _unsure(baseline):
         return "info"
     gain, ranking = _gains(baseline)
@@ -312,13 +320,16 @@ def severity_of_baseline(baseline: Baseline) -> Severity:
 
 def _gains(baseline: Baseline) -> tuple[float, float]:
     """Return how far accuracy and ranking surely get from chance to perfect; below chance, turned round."""
-    low, auc_low = baseline.low, baseline.auc_low
+    low: float | None = baseline.low
+    auc_low = baseline.auc_low
     if baseline.direction == "below":
-        turned = baseline.turned_low
-        low = turned if turned is not None else baseline.chance + baseline.luck - baseline.high
+        low = baseline.turned_low
         auc_low = None if baseline.auc_high is None else 1 - baseline.auc_high
-    gain = (low - baseline.chance) / max(1 - baseline.chance, 1e-9)
-    return gain, 0.0 if auc_low is None else 2 * auc_low - 1
+    ranking = 0.0 if auc_low is None else 2 * auc_low - 1
+    if low is None:  # of 1 / luck answers, one is avoided, and each of the others may be the right one
+        avoided = (baseline.luck - baseline.high) * baseline.luck
+        return avoided / max(1 - baseline.luck, 1e-9) ** 2, ranking
+    return (low - baseline.chance) / max(1 - baseline.chance, 1e-9), ranking
 
 
 def _capped(baseline: Baseline, severity: Severity) -> Severity:
@@ -406,6 +417,9 @@ def _verb(baseline: Baseline) -> str:
 
 
 def _auc_title(baseline: Baseline, task: Task) -> str:
+    if _unsure(baseline) and baseline.test == "figures":
+        what = _FIGURES[baseline.name].format({"pair": "hypothesis"}.get(task, "text"))
+        return f"{what} is associated with the label"
     spoken = of_responses(SPOKEN.get(baseline.name, baseline.name), task)
     return f"{spoken.capitalize()} AUC {_verb(baseline)} above chance"
 

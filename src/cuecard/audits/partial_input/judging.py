@@ -34,8 +34,9 @@ class Baseline:
 
     `chance` is the share of the commonest label among the examples scored, or the mean of 1/k over examples of
     k choices. `luck` is the accuracy expected of the same guesses if they had nothing to do with the labels.
-    `p_value` is that of the test named by `test`: "score" where there are probabilities, otherwise "hits", whose own
-    p-value is `hits_p_value`. `direction` is "above", "below" or "at" chance, at the level of the test. Where it is
+    `p_value` is that of the test named by `test`: "score" where there are probabilities, "places" or "figures" where
+    the input itself can be tested, otherwise "hits", whose own p-value is `hits_p_value`. `direction` is "above",
+    "below" or "at" chance, at the level of the test. Where it is
     "below", `turned` is the accuracy of naming the least likely answer instead. `information` is in bits; `auc` is the
     mean area under the ROC curve of a label against the rest, or how often the right choice ranks above a wrong one.
     `detectable_auc` is the smallest one that the test would have found in four of five sets like this. `units` is the

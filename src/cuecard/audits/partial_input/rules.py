@@ -36,7 +36,7 @@ from cuecard.models.linear.input_features import (
 from cuecard.models.linear.learner import Features, Indicators, InputMatrix
 from cuecard.stats import log10_p
 from cuecard.stats.arrays import Bools, Floats, Ints, chunks
-from cuecard.stats.scores.contingency import place_log_p
+from cuecard.stats.scores.contingency import combined_log_p, contingency_log_p, place_log_p, rank_log_p
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.text import encode
 
@@ -358,15 +358,48 @@ def input_line(examples: Examples, source: InputFeatures, done: Evaluation, null
     )
     gold, grouped = gold_of(examples, done.examples), examples.instances.grouped
     line = measured(source.name, source.kind, done.guesses, gold, grouped=grouped, null=null, chain=chain)
-    if source.name != "position" or done.inflation == 1.0:
+    if done.inflation == 1.0:
         return line
-    # There is nothing to learn but which place is right most often: the places say that without a cross-fit.
-    guesses = done.guesses
-    log_p = place_log_p(gold, guesses.options, units=guesses.unit, weights=guesses.weight)
-    direction = "above" if log_p < 0 and line.accuracy > line.chance else line.direction
+    # What these inputs tell can be tested without a model, and so without a cross-fit, on all examples at once.
+    if source.name == "position":
+        guesses = done.guesses
+        log_p = place_log_p(gold, guesses.options, units=guesses.unit, weights=guesses.weight)
+        direction = "above" if log_p < 0 and line.accuracy > line.chance else line.direction
+        return _tested(line, log_p, "places", direction)
+    of_figures = None if grouped else _figures_log_p(source, examples, done, gold)
+    return line if of_figures is None else _tested(line, of_figures, "figures", "above")
+
+
+def _tested(line: Baseline, log_p: float, test: str, direction: str) -> Baseline:
     return replace(
-        line, p_value=math.exp(log_p), log10_p=float(log10_p(log_p)), test="places", direction=direction
+        line, p_value=math.exp(log_p), log10_p=float(log10_p(log_p)), test=test, direction=direction
     )
+
+
+#: Figures of one or both texts, cut into bins. With more examples than this a model of earlier folds misses nothing.
+FIGURES, MOST_FIGURES = ("length", "overlap"), 20_000
+
+
+def _figures_log_p(source: InputFeatures, examples: Examples, done: Evaluation, gold: Ints) -> float | None:
+    """Return the log p-value of the figures of an input against the labels, one example of each unit counting.
+
+    None where weights or templates count, which these tests do not allow for.
+    """
+    guesses = done.guesses
+    if source.name not in FIGURES or len(guesses) > MOST_FIGURES:
+        return None
+    if guesses.weight is not None or guesses.template is not None:
+        return None
+    rows, first = examples.rows(done.examples), np.arange(len(guesses))
+    if guesses.unit is not None:
+        first = np.sort(np.unique(guesses.unit, return_index=True)[1])
+    bins = source.matrix[rows[first]].tocsr()
+    codes, labels = bins.indices.reshape(len(first), -1), gold[first]
+    tests = [
+        combined_log_p([rank_log_p(figure, labels), contingency_log_p(figure, labels)])
+        for figure in np.sort(codes, axis=1).T
+    ]
+    return min(0.0, math.log(len(tests)) + min(tests))
 
 
 def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
