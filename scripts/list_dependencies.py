@@ -17,6 +17,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from cuecard import __version__
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "dependencies.md"
 #: What each package of the core is for, and what is imported of it.
@@ -36,6 +38,8 @@ PURPOSES = {
     "filelock": ("one writer per folder", "filelock"),
     "safetensors": ("saved models", "safetensors"),
 }
+#: MB of packages that the core needed before 0.2.0, and those that it needs since.
+REMOVED, ADDED = {"llvmlite": 179.3, "vl-convert-python": 87.8, "numba": 15.6}, ["filelock"]
 HEAD = """# Dependencies of the core
 
 What `pip install .` installs, without extras: {packages} packages, {megabytes:.0f} MB on disk, before compiled Python
@@ -43,10 +47,15 @@ files. Lower bounds are tested (`make test-minimum`), there are no upper bounds.
 fresh process beyond those of Python alone, best of five; what a package imports itself is counted with it. A command
 imports what its sections need: an audit of cues on the terminal imports neither altair nor scikit-learn.
 
-Until 0.2.0 the core also needed numba with llvmlite, whose loops are compiled when the package is built now, and
-vl-convert, which is the extra `images`.
+| core | packages | MB |
+|---|---:|---:|
+| before 0.2.0 | {packages_before} | {megabytes_before:.0f} |
+| now | {packages} | {megabytes:.0f} |
 
-Written by `python scripts/list_dependencies.py` with Python {python}.
+Before, it also needed numba (15.6 MB, 0.32 s to import) with llvmlite (179.3 MB), whose loops are compiled when the
+package is built now, and vl-convert (87.8 MB), which is the extra `images`; it did not need filelock.
+
+Written by `python scripts/list_dependencies.py` with CueCard {version} and Python {python}.
 
 | package | version | for | MB | import, s |
 |---|---|---|---:|---:|
@@ -93,7 +102,12 @@ def page() -> str:
     sizes = {name: size_of(package) for name, package in packages.items()}
     sizes["polars"] += sum(sizes.pop(name) for name in list(sizes) if name.startswith("polars-runtime"))
     head = HEAD.format(
-        packages=len(packages), megabytes=sum(sizes.values()), python=platform.python_version()
+        packages=len(packages),
+        megabytes=sum(sizes.values()),
+        packages_before=len(packages) - len(ADDED) + len(REMOVED),
+        megabytes_before=sum(sizes.values()) - sum(sizes[name] for name in ADDED) + sum(REMOVED.values()),
+        version=__version__,
+        python=platform.python_version(),
     )
     rows = []
     for name in sorted(core, key=lambda name: -sizes[canonicalize_name(name)]):
