@@ -330,7 +330,9 @@ def hf_card(card: Card, existing: str = "") -> str:
     """Return the README with the section and the YAML block of the card; what others wrote in it stays."""
     front = _FRONT.match(existing)
     yaml, body = (front[1], existing[front.end() :]) if front else ("", existing)
-    yaml = _replaced(yaml, _YAML, _yaml(card))
+    start, end = map(re.escape, _YAML)
+    own = re.sub(rf"^{start}.*?^{end}", "", yaml, flags=re.DOTALL | re.MULTILINE)
+    yaml = _replaced(yaml, _YAML, _yaml(card) + _tags(card, own))
     section = f"{dataset_card_markdown(card).rstrip()}\n\n{caveats(card)}\n"
     return f"---\n{yaml}---\n{_replaced(body, _SECTION, section)}"
 
@@ -365,6 +367,34 @@ def _yaml(card: Card) -> str:
             number = getattr(measure, name)
             lines.append(f"      {name}: {'null' if number is None else round(number, 4)}")
     return "\n".join(lines) + "\n"
+
+
+#: Categories of the hub; preferences have none.
+_CATEGORIES = {
+    "pair": "text-classification",
+    "text": "text-classification",
+    "choice": "multiple-choice",
+    "open": "question-answering",
+}
+_SIZES = (
+    (10**3, "n<1K"),
+    (10**4, "1K<n<10K"),
+    (10**5, "10K<n<100K"),
+    (10**6, "100K<n<1M"),
+    (10**7, "1M<n<10M"),
+)
+
+
+def _tags(card: Card, own: str) -> str:
+    """Return the tags of the hub that an audit knows, without those that the authors wrote themselves."""
+    n = sum(split.examples for split in card.dataset.splits.values())
+    size = next((name for limit, name in _SIZES if n < limit), "10M<n<100M" if n < 10**8 else "100M<n<1B")
+    tags = {"task_categories": _CATEGORIES.get(card.dataset.task), "size_categories": size}
+    return "".join(
+        f"{name}:\n- {tag}\n"
+        for name, tag in tags.items()
+        if tag and not re.search(rf"^{name}:", own, re.MULTILINE)
+    )
 
 
 _COLOURS: dict[Severity, str] = {"high": "#b42318", "medium": "#b54708", "low": "#175cd3"}

@@ -102,6 +102,14 @@ def test_the_section_of_a_readme_replaces_itself_and_nothing_else(card):
     assert again.count("cuecard:start") == 2
 
 
+def test_a_readme_has_tags_of_task_and_size_unless_the_authors_wrote_them(card):
+    assert "task_categories:\n- text-classification\nsize_categories:\n- 1K<n<10K\n" in hf_card(card)
+    own = hf_card(card, README.replace("tags:", "task_categories: [other]\ntags:"))
+    assert own.count("task_categories") == 1
+    assert own.count("size_categories") == 1
+    assert hf_card(card, own) == own
+
+
 def test_a_readme_that_does_not_exist_is_made(card):
     made = hf_card(card)
     assert made.startswith("---\n# cuecard:start\n")
