@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -41,6 +42,8 @@ native = Extension(
     "cuecard.stats._native",
     [str(SOURCES / "_native.pyx")],
     depends=sorted(map(str, (SOURCES / "native").glob("*.pxi"))),
+    include_dirs=[np.get_include()],
+    define_macros=[(name, "NPY_2_0_API_VERSION") for name in ("NPY_NO_DEPRECATED_API", "NPY_TARGET_VERSION")],
     extra_compile_args=FLAGS,
 )
 directives = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from cuecard.stats import arrays
-from cuecard.stats.arrays import chunks, counted, follows
+from cuecard.stats.arrays import Threads, arrays_in_files, chunks, counted, follows
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +51,56 @@ def test_a_gap_or_a_step_back_is_seen_wherever_it_is(numbers, expected):
 def test_a_part_has_a_million_entries_by_default(monkeypatch):
     monkeypatch.undo()
     assert next(chunks(1 << 22)) == slice(0, arrays.CHUNK)
+
+
+LEAST = 1 << 20
+
+
+def files_mapped(folder):
+    """Return how many bytes of this process are files of a folder that have no names."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    places = [line.split()[0].split("-") for line in lines if f"{folder}/array-" in line]
+    return sum(int(end, 16) - int(start, 16) for start, end in places)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="arrays are in memory on other systems")
+def test_large_arrays_are_files_without_names_and_have_the_same_values(tmp_path):
+    with arrays_in_files(tmp_path, LEAST):
+        zeros = np.zeros(LEAST, dtype=np.int64)
+        assert files_mapped(tmp_path) >= zeros.nbytes
+        assert not zeros.any()
+        zeros += np.arange(LEAST)
+        values = np.sort(zeros[::-1] % 1000)
+        small = np.ones(10)
+    assert files_mapped(tmp_path) >= 2 * zeros.nbytes
+    assert list(tmp_path.iterdir()) == []
+    np.testing.assert_array_equal(values, np.sort(np.arange(LEAST) % 1000))
+    values.resize(2 * LEAST, refcheck=False)
+    assert (values[LEAST - 1], values[LEAST:].any()) == (999, False)
+    small.resize(20, refcheck=False)
+    assert small.sum() == 10
+    after = np.ones(LEAST)
+    del zeros, values
+    assert files_mapped(tmp_path) == 0
+    assert after.sum() == LEAST
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="arrays are in memory on other systems")
+def test_threads_have_their_arrays_where_the_thread_has_them_that_gives_them_work(tmp_path):
+    def made(_=None):
+        return np.zeros(LEAST)
+
+    with Threads(2) as threads:
+        before = threads.submit(made).result()
+        assert files_mapped(tmp_path) == 0
+        with arrays_in_files(tmp_path, LEAST):
+            arrays = [threads.submit(made).result(), *threads.map(made, range(2))]
+    assert files_mapped(tmp_path) >= 3 * before.nbytes
+    assert all(array.shape == before.shape for array in arrays)
+
+
+def test_arrays_are_in_memory_where_a_folder_takes_no_files(tmp_path):
+    with arrays_in_files(tmp_path / "absent", LEAST):
+        assert np.ones(LEAST).sum() == LEAST
+    with arrays_in_files(None, LEAST):
+        assert np.ones(LEAST).sum() == LEAST

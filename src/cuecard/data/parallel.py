@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Lock, RLock
 from typing import TypeVar, cast
@@ -12,6 +11,8 @@ from typing import TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from cuecard.stats.arrays import Threads
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ def on_threads(function: Callable[[int], T], n_parts: int, threads: int | None =
     threads = min(n_parts, threads or pl.thread_pool_size())
     if threads <= 1:
         return [function(part) for part in range(n_parts)]
-    with ThreadPoolExecutor(threads) as pool:
+    with Threads(threads) as pool:
         return list(pool.map(function, range(n_parts)))
 
 
@@ -49,7 +50,7 @@ def started(function: Callable[[], T]) -> Callable[[], T]:
     """
     if pl.thread_pool_size() == 1:
         return function
-    pool = ThreadPoolExecutor(1)
+    pool = Threads(1)
     promise = pool.submit(function)
     pool.shutdown(wait=False)
     return promise.result

@@ -22,7 +22,7 @@ import polars as pl
 
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import UsageError, printable
-from cuecard.stats.arrays import Array, Codes, Ints, chunks, follows
+from cuecard.stats.arrays import Array, Codes, Ints, arrays_in_files, chunks, follows
 from cuecard.writing import writing_to
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
@@ -139,6 +139,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 #: Smaller arrays are in memory.
 SMALL = 1 << 20
+#: Arrays of at least so many bytes are files wherever they are made while a dataset is on disk.
+LARGE = 1 << 25
 #: How the names of files and folders begin that are being written.
 _STAGED = "."
 
@@ -255,6 +257,10 @@ class Space:
         if len(rows) and follows(rows):
             return values[int(rows[0]) :][: len(rows)]
         return self.computed(values.dtype, len(rows), lambda chunk: values[rows[chunk]])
+
+    def used(self) -> AbstractContextManager[None]:
+        """Return a context in which large arrays of numpy are files where texts are on disk."""
+        return arrays_in_files(self.folder, LARGE)
 
     def release(self) -> None:
         """Give memory that is free back to the system, where arrays are in files: it keeps their pages."""

@@ -7,7 +7,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,6 +37,7 @@ from cuecard.run.finishing import (
     with_examples,
 )
 from cuecard.run.next_commands import repeating
+from cuecard.stats.arrays import Threads
 from cuecard.wording import listed
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def single_threaded_blas() -> Iterator[None]:
 def _on_threads(analyses: Sequence[Analysis], run: Callable[[Analysis], T], threads: int) -> list[T]:
     if threads < 2:
         return [run(one) for one in analyses]
-    pool = ThreadPoolExecutor(threads)
+    pool = Threads(threads)
     try:
         promises = [pool.submit(run, one) for one in analyses]
         results = [promise.result() for promise in promises]

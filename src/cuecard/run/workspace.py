@@ -83,7 +83,9 @@ def opened(
             f"--engine {budget.engine} reads files and folders: write the dataset to files first."
         )
     if spec is None:
-        yield ensure_loaded(data, test), ""
+        dataset = ensure_loaded(data, test)
+        with dataset.space.used():
+            yield dataset, ""
         return
     with space_of(spec, budget, settings=settings, seed=seed, cache=cache, progress=progress) as space:
         shown = progress is not None and space.folder is None and data is spec
@@ -113,7 +115,9 @@ def space_of(
     allow_open_files()
     rows = spec.chunk_rows(budget.memory)
     with _folder(spec, rows, settings, seed, cache=cache) as folder:
-        yield Space(folder, rows, engine, progress, seed)
+        space = Space(folder, rows, engine, progress, seed)
+        with space.used():
+            yield space
 
 
 @contextmanager

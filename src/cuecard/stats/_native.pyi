@@ -351,6 +351,10 @@ def descend(
     rate: float,
 ) -> None: ...
 
+# native/mapped.pxi
+def array_files(folder: bytes, least: int) -> object: ...
+def keep_arrays(where: object) -> object: ...
+
 # native/copies.pxi
 SEPARATES: Final[int]
 SIGN: Final[int]

@@ -6,6 +6,7 @@ few lines of numpy. Counting is exact and sums run in the order of the rows, so 
 
 import numpy as np
 
+cimport numpy as cnp
 from libc.math cimport INFINITY, NAN, exp, expf, expm1, fabs, floor, isinf, isnan, lgamma, log, log1p, sqrt
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
@@ -55,6 +56,8 @@ cdef extern from *:
     int lowest_bit "cuecard_lowest_bit" (uint64_t bits) noexcept nogil
     int count_bits "cuecard_count_bits" (uint64_t bits) noexcept nogil
 
+cnp.import_array()
+
 include "native/tails.pxi"
 include "native/tokens.pxi"
 include "native/english.pxi"
@@ -65,6 +68,7 @@ include "native/linear.pxi"
 include "native/ngram_model.pxi"
 include "native/graph.pxi"
 include "native/map.pxi"
+include "native/mapped.pxi"
 include "native/copies.pxi"
 include "native/overlap.pxi"
 include "native/similar.pxi"

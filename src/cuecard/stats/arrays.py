@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, TypeAlias
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats import _native
+
+P = ParamSpec("P")
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -27,6 +37,32 @@ def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
     """Yield the chunks of an array of n entries, each of bounded size."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+@contextmanager
+def arrays_in_files(folder: Path | None, least: int) -> Iterator[None]:
+    """Have new arrays of at least so many bytes be files of a folder, which are mapped and have no names.
+
+    The system takes their pages back where memory is short. This holds for all of numpy in the body, and in `Threads`
+    that it starts; without a folder, and on other systems than Linux, arrays are in memory.
+    """
+    if folder is None or sys.platform != "linux":
+        yield
+        return
+    before = _native.keep_arrays(_native.array_files(os.fsencode(folder), least))
+    try:
+        yield
+    finally:
+        _native.keep_arrays(before)
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads whose large arrays are where those of the thread are that gives them work."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Return the promise of what a function returns."""
+        context = copy_context()
+        return super().submit(lambda: context.run(fn, *args, **kwargs))
 
 
 def counted(codes: Codes, n: int = 0) -> Ints:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isqrt
 from typing import Literal, TypeVar
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats import _native
-from cuecard.stats.arrays import Array, Codes, Floats, Ints
+from cuecard.stats.arrays import Array, Codes, Floats, Ints, Threads
 
 __all__ = [
     "Forest",
@@ -251,7 +250,7 @@ def on_counts(values: Floats, fitted: Ints, asked: Ints, forest: Forest) -> Floa
 
 def in_threads(work: Callable[[int], T], n: int, threads: int | None = None) -> list[T]:
     """Return what a function returns for 0 … n − 1, each computed in a thread."""
-    with ThreadPoolExecutor(threads or _cores()) as pool:
+    with Threads(threads or _cores()) as pool:
         return list(pool.map(work, range(n)))
 
 

@@ -100,6 +100,7 @@ def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
     monkeypatch.setattr("cuecard.models.linear.input_features.MANY", 0)
     monkeypatch.setattr("cuecard.models.linear.input_features.AT_A_TIME", 60)
     monkeypatch.setattr("cuecard.data.space.SMALL", 0)
+    monkeypatch.setattr("cuecard.data.space.LARGE", 1 << 12)
     card = cc.audit(folder, only=SECTIONS, memory="1KB", **options)
     assert {name: (one.status, one.sampled) for name, one in card.sections.items()} == dict.fromkeys(
         SECTIONS, ("done", {})

@@ -116,6 +116,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, rows, tmp_path, monkeyp
         ("data.fingerprint.COMPARED", 100),
         ("data.splits.AT_A_TIME", 50),
         ("data.space.SMALL", 0),
+        ("data.space.LARGE", 1 << 12),
         ("audits.repeated_inputs.AT_A_TIME", 90),
         ("audits.overview.AT_A_TIME", 90),
         ("audits.cues.replication.AT_A_TIME", 50),

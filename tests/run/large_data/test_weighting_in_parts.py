@@ -71,6 +71,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr("cuecard.data.loading.FEWEST_ROWS", 20)
     monkeypatch.setattr("cuecard.stats.entropy_balancing.constraints._ROWS", 90)
     monkeypatch.setattr("cuecard.data.space.SMALL", 0)
+    monkeypatch.setattr("cuecard.data.space.LARGE", 1 << 12)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ from cuecard.data.units import UnitScope, divided_templates
 from cuecard.models import LinearModel
 from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.learner import Features, Scorer
-from cuecard.stats.arrays import Codes, Floats, Ints, chunks, counted
+from cuecard.stats.arrays import Codes, Floats, Ints, Threads, chunks, counted
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
@@ -92,7 +92,7 @@ class Trainer:
     """
 
     examples: Examples
-    pool: ThreadPoolExecutor
+    pool: Threads
     draws: Draws
     strength: float = 1.0
     max_train: int | None = None
@@ -255,7 +255,7 @@ def trainer(
     if examples.instances.space.folder is not None:
         workers = min(workers, MOST_FITS)
     draws = Draws(seed, len(examples) if max_train is None else max_train)
-    with ThreadPoolExecutor(workers) as pool:
+    with Threads(workers) as pool:
         try:
             yield Trainer(examples, pool, draws, strength, max_train, seed)
         except BaseException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Literal, get_args
@@ -21,7 +21,7 @@ from cuecard.data.units import UnitScope
 from cuecard.features.units import similar_rows
 from cuecard.models.linear.input_features import AT_A_TIME
 from cuecard.models.linear.learner import Features, Parts, Scorer, parts_of
-from cuecard.stats.arrays import Bools, Codes, Floats, Ints, chunks, counted
+from cuecard.stats.arrays import Bools, Codes, Floats, Ints, Threads, chunks, counted
 from cuecard.text import encode
 from cuecard.text.similarity import DistinctTexts, similar_groups
 
@@ -287,9 +287,7 @@ class Ask:
     write: Callable[[slice, Guesses], None]
 
 
-def predict(
-    pool: ThreadPoolExecutor, matrix: Features, examples: Examples, among: Ints, asks: Sequence[Ask]
-) -> None:
+def predict(pool: Threads, matrix: Features, examples: Examples, among: Ints, asks: Sequence[Ask]) -> None:
     """Have models guess the examples `among`, some at a time, beside each other."""
     for ask in asks:
         ask.scorer.result()

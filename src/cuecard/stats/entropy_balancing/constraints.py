@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.arrays import Floats, Ints, Matrix
+from cuecard.stats.arrays import Floats, Ints, Matrix, Threads
 
 __all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
@@ -138,7 +137,7 @@ class _Product:
     def _each(self, parts: list[Matrix], x: Floats) -> Floats:
         if len(parts) == 1:
             return np.asarray(parts[0] @ x)
-        with ThreadPoolExecutor(len(parts)) as pool:
+        with Threads(len(parts)) as pool:
             return np.concatenate([np.zeros(0), *pool.map(lambda part: part @ x, parts)])
 
 
