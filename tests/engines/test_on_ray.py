@@ -10,12 +10,16 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import cuecard as cc
 from cuecard.data import DatasetSpec, ReadOptions, ingest
 from cuecard.data.demo import demo_nli
+from cuecard.data.parallel import parts_of_rows
 from cuecard.engines import on_ray
+from cuecard.text import presence_counts, tokenise
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 from ray._private import ray_constants  # noqa: E402
@@ -91,10 +95,29 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
         return result(self, reference)
 
     monkeypatch.setattr(on_ray.OnRay, "_result", lose_a_machine)
+    monkeypatch.setattr("cuecard.text.tokens.COUNTED_PER_THREAD", 1)
     card = cc.audit(shards, only=AUDITS, engine="ray")
     assert seen["results"] > PARTS + 2  # texts and features of chunks as well
     assert card.provenance.engine == f"ray, in {PARTS} chunks"
     same(card, expected)
+
+
+def test_counts_are_merged_on_a_cluster_that_loses_a_machine(cluster, monkeypatch):
+    cluster.add()
+    result, rng = on_ray.OnRay._result, np.random.default_rng(0)
+
+    def lose_a_machine(self, reference):
+        cluster.nodes.remove_node(next(iter(cluster.nodes.worker_nodes)), allow_graceful=False)
+        return result(self, reference)
+
+    monkeypatch.setattr(on_ray.OnRay, "_result", lose_a_machine)
+    monkeypatch.setattr("cuecard.text.tokens.COUNTED_PER_THREAD", 1)
+    tokens = tokenise(pl.Series([" ".join(rng.choice(list("abcdef"), 6)) for _ in range(500)]))
+    labels = rng.integers(0, 3, 500).astype(np.int32)
+    engine = on_ray.OnRay(ray)
+    assert len(parts_of_rows(tokens.offsets, engine.parts, 1)) > 2
+    counts = presence_counts(tokens, labels, 3, engine=engine)
+    np.testing.assert_array_equal(counts, presence_counts(tokens, labels, 3))
 
 
 @pytest.mark.parametrize("then", ["ray", "local"])

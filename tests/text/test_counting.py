@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from cuecard.data.space import tree
 from cuecard.text import ngrams, presence, presence_counts, tokenise, within_example_counts
 
 texts_and_labels = st.lists(
@@ -57,6 +58,20 @@ def test_number_of_threads_changes_no_count(monkeypatch: pytest.MonkeyPatch) -> 
     labels.flags.writeable = False
     alone = presence_counts(tokens, labels, 3, threads=1)
     np.testing.assert_array_equal(presence_counts(tokens, labels, 3, threads=4), alone)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 8])
+def test_counts_of_parts_are_merged_as_a_tree(parts, monkeypatch):
+    rng = np.random.default_rng(parts)
+    tokens = tokenise(pl.Series([" ".join(rng.choice(list("abcdef"), 6)) for _ in range(200)]))
+    labels = rng.integers(-1, 3, 200).astype(np.int32)
+    alone = presence_counts(tokens, labels, 3)
+    monkeypatch.setattr("cuecard.text.tokens.COUNTED_PER_THREAD", 1)
+    np.testing.assert_array_equal(
+        presence_counts(tokens.rows(50, 200), labels[50:], 3, threads=parts),
+        alone - presence_counts(tokens.rows(0, 50), labels[:50], 3),
+    )
+    assert tree([[i] for i in range(parts)], list.__add__) == [*range(parts)]
 
 
 def test_presence_holds_the_distinct_types_of_every_text() -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.parallel import on_threads
 from cuecard.data.reading.formats import files_below
 from cuecard.errors import UsageError, printable
 from cuecard.stats.arrays import Array, Codes, Ints, arrays_in_files, chunks, follows
@@ -160,6 +161,23 @@ class Engine:
     def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
         """Yield what a function returns for every item, in their order; an item is made when it is needed."""
         return map(function, items)
+
+    @property
+    def parts(self) -> int | None:
+        """Into how many parts arrays are divided that are counted; None for as many as polars has threads."""
+        return None
+
+    def merged(self, function: Callable[[A], B], items: Sequence[A], merge: Callable[[B, B], B]) -> B:
+        """Return what a function returns for every item, merged two by two, as a tree."""
+        return tree([*on_threads(lambda i: function(items[i]), len(items))], merge)
+
+
+def tree(values: Sequence[A], merge: Callable[[A, A], A]) -> A:
+    """Return values merged two by two, and what they were merged to, until one is left."""
+    while len(values) > 1:
+        pairs = [merge(*pair) for pair in zip(values[::2], values[1::2], strict=False)]
+        values = [*pairs, *values[2 * len(pairs) :]]
+    return values[0]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from cuecard.data.space import Engine
+from cuecard.data.space import Engine, tree
 from cuecard.errors import CueCardError
 
 A = TypeVar("A")
@@ -54,6 +54,20 @@ class OnRay(Engine):
             yield self._result(running.popleft())
 
     @property
+    def parts(self) -> int | None:
+        """A few for each processor of the cluster."""
+        return self._processors * AHEAD
+
+    def merged(self, function: Callable[[A], B], items: Sequence[A], merge: Callable[[B, B], B]) -> Any:
+        """Return what a function returns for every item, merged two by two where the tasks are done."""
+        work, join = (
+            self.ray.remote(max_retries=RETRIES, num_cpus=1)(called) for called in (_called, _merged)
+        )
+        shared, merging = self.ray.put(function), self.ray.put(merge)
+        found = [work.remote(shared, item) for item in items]
+        return self._result(tree(found, lambda one, other: join.remote(merging, one, other)))
+
+    @property
     def _processors(self) -> int:
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
 
@@ -69,6 +83,10 @@ class OnRay(Engine):
 
 def _called(function: Callable[[A], B], item: A) -> B:
     return function(item)
+
+
+def _merged(merge: Callable[[A, A], A], one: A, other: A) -> A:
+    return merge(one, other)
 
 
 def _listed(function: Callable[[A], Iterable[B]], item: A) -> list[B]:

@@ -70,7 +70,7 @@ def frequent_counts(
     code[kept] = np.arange(len(kept), dtype=np.int32)
     ids, offsets = kept_ids(in_total.ids, in_total.offsets, code, data.instances.space)
     frequent = Tokens(ids, offsets, in_total.names(kept))
-    counts = presence_counts(frequent, classes, n_classes)
+    counts = presence_counts(frequent, classes, n_classes, engine=data.instances.space.engine)
     raised = at_least if at_least > minimum else 0
     return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets, raised)
 

@@ -31,7 +31,7 @@ class Words:
     def counts(self, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
         """Return how many instances of every class contain each word, without building the matrix."""
         tokens = data.scoped
-        counts = presence_counts(tokens, classes, n_classes)
+        counts = presence_counts(tokens, classes, n_classes, engine=data.instances.space.engine)
         return FeatureCounts(data.vocabulary.gather, counts, tokens.ids, tokens.offsets)
 
 
@@ -53,7 +53,8 @@ class Bigrams:
     def counts(self, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
         """Return how many instances of every class contain each n-gram; names are written at first use."""
         runs = data.ngrams(self.n)
-        return FeatureCounts(runs.names, presence_counts(runs, classes, n_classes), runs.ids, runs.offsets)
+        counts = presence_counts(runs, classes, n_classes, engine=data.instances.space.engine)
+        return FeatureCounts(runs.names, counts, runs.ids, runs.offsets)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
-from cuecard.data.space import Space
+from cuecard.data.space import MEMORY, Engine, Space
 from cuecard.errors import UsageError
 from cuecard.stats import _native
 from cuecard.stats.arrays import Bools, Codes, Ints, chunks
@@ -347,27 +348,42 @@ _COMPILED_FOR: tuple[Literal["C"], Literal["W"]] = ("C", "W")
 
 
 def presence_counts(
-    tokens: Tokens | NGrams, label_codes: npt.NDArray[np.int32], n_labels: int, *, threads: int | None = None
+    tokens: Tokens | NGrams,
+    label_codes: npt.NDArray[np.int32],
+    n_labels: int,
+    *,
+    threads: int | None = None,
+    engine: Engine = MEMORY.engine,
 ) -> npt.NDArray[np.int64]:
     """Return in how many texts of each label every type occurs: an array of types × labels.
 
     A type counts once per text. A text whose code is negative is left out.
     """
     codes = np.require(label_codes, np.int32, _COMPILED_FOR)
-    # Every thread has counts of its own: they must stay small beside the tokens.
+    # Every part has counts of its own: they must stay small beside the tokens.
     at_least = max(COUNTED_PER_THREAD, tokens.n_types * n_labels)
-    bounds = parts_of_rows(tokens.offsets, threads, at_least)
-
-    def count(part: int) -> npt.NDArray[np.int64]:
-        counts: npt.NDArray[np.int64] = _native.count_presence(
-            tokens.ids, tokens.offsets, *bounds[part], codes, tokens.n_types, n_labels
+    parts = [
+        (
+            tokens.ids[tokens.offsets[first] : tokens.offsets[last]],
+            tokens.offsets[first : last + 1],
+            codes[first:last],
         )
-        return counts
+        for first, last in parts_of_rows(tokens.offsets, threads or engine.parts, at_least)
+    ]
+    return engine.merged(partial(_counted_part, tokens.n_types, n_labels), parts, _sum)
 
-    first, *others = on_threads(count, len(bounds))
-    for counts in others:
-        first += counts
-    return first
+
+def _counted_part(
+    n_types: int, n_labels: int, part: tuple[npt.NDArray[np.int32], Ints, npt.NDArray[np.int32]]
+) -> Ints:
+    """Return `presence_counts` of some rows: their ids, where each begins among those of all rows, and their codes."""
+    ids, offsets, codes = part
+    own = offsets - offsets[0] if offsets[0] else offsets
+    return _native.count_presence(ids, own, 0, len(codes), codes, n_types, n_labels)
+
+
+def _sum(one: Ints, other: Ints) -> Ints:
+    return one + other
 
 
 def presence(tokens: Tokens | NGrams) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
