@@ -4,6 +4,7 @@ python -m benchmarks.growth 55000 550000 5500000
 python -m benchmarks.growth --only=slices,pair_graph 55000 550000
 python -m benchmarks.growth --only=overview+cues --folder=pairs 5500000 55000000    # both in one process
 python -m benchmarks.growth --only=weights 550000 5500000    # `cuecard debias FOLDER --out NEW`
+python -m benchmarks.growth --as=55000000 2200000    # arrays are files that would be among 55 million pairs
 python -m benchmarks.growth --whole 1000000    # every section, as `cuecard audit FOLDER` runs them
 """
 
@@ -24,6 +25,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.cues import SIZES, corpus
+from cuecard.data import space
 
 #: Sections that are read in parts; the others rest on a sample of bounded size.
 SECTIONS = ("overview", "cues", "partial_input", "slices", "pair_graph")
@@ -42,7 +44,9 @@ import json, resource, sys, tempfile, threading
 import time
 from pathlib import Path
 import cuecard as cc
+from cuecard.data import space
 from cuecard.run.debiasing import debias_file
+space.LARGE = int(sys.argv[5])
 own = [0]
 def watch():
     while True:
@@ -85,10 +89,12 @@ class Run:
     status: dict[str, str]
 
 
-def measured(folder: Path, pairs: int, sections: str, memory: str, engine: str = "local") -> Run:
-    """Return what an audit takes, in a process of its own."""
+def measured(
+    folder: Path, pairs: int, sections: str, memory: str, engine: str = "local", large: int = space.LARGE
+) -> Run:
+    """Return what an audit takes, in a process of its own; arrays of `large` bytes are files where texts are."""
     ran = subprocess.run(
-        [sys.executable, "-c", _RUN, str(folder), sections.replace("+", ","), memory, engine],
+        [sys.executable, "-c", _RUN, str(folder), sections.replace("+", ","), memory, engine, str(large)],
         check=True,
         capture_output=True,
         text=True,
@@ -141,10 +147,12 @@ def main(argv: list[str]) -> None:
     Args:
         argv: numbers of pairs, those of `SIZES` by default; with `--whole`, of whole audits, and with `--only=NAMES`,
             of these sections alone ("a,b" one after another, "a+b" in one process) or of "weights"; `--folder=PLACE`
-            keeps the pairs there for the next time.
+            keeps the pairs there for the next time, and `--as=PAIRS` makes files of the arrays that would be large
+            among so many pairs.
     """
     sizes = [int(text) for text in argv if not text.startswith("--")] or list(SIZES)
     only = [text.removeprefix("--only=").split(",") for text in argv if text.startswith("--only=")]
+    as_many = [int(text.removeprefix("--as=")) for text in argv if text.startswith("--as=")]
     kept = [text.removeprefix("--folder=") for text in argv if text.startswith("--folder=")]
     with nullcontext(kept[0]) if kept else tempfile.TemporaryDirectory() as place:
         folders = {
@@ -160,7 +168,8 @@ def main(argv: list[str]) -> None:
             for n, folder in folders.items():
                 # Small sets are read in parts as well, so that the exponent is that of one way.
                 memory = MEMORY if n >= LARGE else HALF if n >= MIDDLE else SMALL
-                runs.append(measured(folder, n, sections, memory))
+                large = space.LARGE * n // as_many[0] if as_many else space.LARGE
+                runs.append(measured(folder, n, sections, memory, large=large))
                 _print(sections, runs[-1])
                 if n < LARGE:
                     _print(sections, measured(folder, n, sections, WHOLE))
