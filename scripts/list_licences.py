@@ -31,9 +31,9 @@ READ = {
 }
 HEAD = """# Licences of dependencies
 
-CueCard is under Apache-2.0. Every package that it installs, with its extras `english`, `nltk`, `zh`, `llm`, `models`,
-`minilm`, `serve`, `mcp`, `ray`, `inspect` and `images`, and every package that its tests need has a licence that
-permits this use; none is under the GPL. Reports carry Vega, Vega-Lite and Vega-Embed (BSD-3-Clause) as one script,
+CueCard is under Apache-2.0. Every package that it installs, with its extras `english`, `nltk`, `spelling`, `zh`, `llm`,
+`models`, `minilm`, `serve`, `mcp`, `ray`, `inspect` and `images`, and every package that its tests need has a licence
+that permits this use; none is under the GPL. Reports carry Vega, Vega-Lite and Vega-Embed (BSD-3-Clause) as one script,
 whose first lines name what is in it. The table is written by `python scripts/list_licences.py`; a test compares it with
 what is installed.
 
@@ -46,7 +46,20 @@ def roots() -> list[Requirement]:
     """Return what `make test` installs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
-    used = ("english", "nltk", "zh", "llm", "models", "minilm", "serve", "mcp", "ray", "inspect", "images")
+    used = (
+        "english",
+        "nltk",
+        "spelling",
+        "zh",
+        "llm",
+        "models",
+        "minilm",
+        "serve",
+        "mcp",
+        "ray",
+        "inspect",
+        "images",
+    )
     listed = [*project["project"]["dependencies"], *(r for extra in used for r in extras[extra])]
     groups = project["dependency-groups"]
     return [Requirement(text) for text in [*listed, *groups["dev"], *groups["docs"]]]

@@ -20,7 +20,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "papers.md"
 BEGIN, END = "<!-- papers -->", "<!-- end of the papers -->"
 #: Extras whose packages change numbers of the papers, and a module of each.
-EXTRAS = {"english": "hunspell", "nltk": "nltk", "zh": "rjieba", "models": "torch", "transport": "ot"}
+EXTRAS = {
+    "english": "hunspell",
+    "nltk": "nltk",
+    "spelling": "spellchecker",
+    "zh": "rjieba",
+    "models": "torch",
+    "transport": "ot",
+}
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ SMOKE = {
     "english": "import hunspell, vaderSentiment",
     "mcp": "import mcp, cuecard.web.agents",
     "nltk": "import nltk",
+    "spelling": "import nltk, cuecard.features.spelling as s; s.would_correct('wrod') or exit(1)",
     "zh": "import rjieba",
     "hf": "import datasets",
     "ray": "import ray",

@@ -55,7 +55,7 @@ def test_bigrams_never_cross_from_premise_to_hypothesis():
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES.names() if name != "concept"])  # read from a card
 def test_every_family_counts_what_its_presence_lists_and_lists_nothing_twice(name):
-    if package := {"sentiment": "vaderSentiment", "typo": "hunspell"}.get(name):
+    if package := {"sentiment": "vaderSentiment", "typo": "hunspell", "spelling": "spellchecker"}.get(name):
         pytest.importorskip(package)
     data = encode(QUESTIONS if name == "position" else PAIRS, language="en", scope="hypothesis")
     family = FAMILIES.get(name)()

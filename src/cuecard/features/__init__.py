@@ -34,10 +34,11 @@ for _family in _BUILT_IN:
     FAMILIES.add(_family.name, _family)
 
 FAMILIES.declare("concept", "cuecard.models.discovered_concepts:ConceptFamily")
+FAMILIES.declare("spelling", "cuecard.features.spelling:Corrections")
 
-#: Families that are only looked at when they are named: they cost much and rarely add to the shorter ones, or need a
-#: place to be read from.
-ON_REQUEST = frozenset({"trigram", "4-gram", "concept"})
+#: Families that are only looked at when they are named: they cost much and rarely add to the others, or need a place to
+#: be read from.
+ON_REQUEST = frozenset({"trigram", "4-gram", "concept", "spelling"})
 
 __all__ = [
     "COUNTED_SPLITS",

@@ -555,3 +555,12 @@ def test_one_wrong_choice_of_every_question_is_counted_and_the_draw_does_not_dep
         cues.run(demo_nli(200).instances)
     with pytest.raises(UsageError, match="wrong_choices must be at least 1"):
         Cues(wrong_choices=0)
+
+
+def test_a_family_that_cannot_be_tested_is_an_error_where_no_other_was_named():
+    choices = choice_instances([("train", "Why?", ["a cat", "a dog"], 0)] * 20)
+    with pytest.raises(
+        UsageError, match=r"No feature family of --features can be tested: .*only applies to pairs"
+    ):
+        Cues(features=("premise_characters",)).run(choices)
+    assert Cues(features=("premise_characters", "word")).run(choices).summary["features"] > 0

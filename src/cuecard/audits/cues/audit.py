@@ -163,7 +163,7 @@ class Cues:
         return counts, encoded, families, weights
 
     def _check_named(self, counts: CueCounts) -> None:
-        """Raise if a family that the user named has failed; one that does not fit the data is only left out."""
+        """Raise if a family that the user named has failed, or none fits; one of several that does not is left out."""
         for name in self.features or ():
             if isinstance(name, str) and (
                 reason := counts.skipped.get(name.partition("=")[0], "")
@@ -171,6 +171,10 @@ class Cues:
                 raise UsageError(
                     f"The feature family {name!r} cannot be used: {reason}. Leave it out of --features."
                 )
+        named = [name.partition("=")[0] for name in self.features or () if isinstance(name, str)]
+        if named and len(counts.skipped) == len(set(named)) == len(self.families()):
+            reasons = "; ".join(dict.fromkeys(counts.skipped.values()))
+            raise UsageError(f"No feature family of --features can be tested: {reasons}")
 
     def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
         """Return the tokens of the data and the families, after they have seen what they must."""

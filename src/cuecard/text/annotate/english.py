@@ -191,10 +191,10 @@ def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.boo
     misspelt = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
     # Names are most of a large vocabulary, and looking a word up is what costs: only small ones are.
     misspelt[written_small] = [is_misspelt(word) for word in tokens.vocabulary.filter(written_small)]
-    return _any_in_row(misspelt[tokens.ids] & ((flags & _native.CAPITAL) == 0), tokens.offsets)
+    return any_in_row(misspelt[tokens.ids] & ((flags & _native.CAPITAL) == 0), tokens.offsets)
 
 
-def _any_in_row(found: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def any_in_row(found: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Return which texts have a token that is found."""
     having = np.zeros(len(offsets) - 1, dtype=np.bool_)
     having[np.searchsorted(offsets, np.flatnonzero(found), side="right") - 1] = True
@@ -285,7 +285,7 @@ def has_negation(tokens: Tokens) -> npt.NDArray[np.bool_]:
     pairs = np.flatnonzero(first.to_numpy()[ids[:-1]] & second.to_numpy()[ids[1:]])
     # No pair crosses from one text into the next.
     found[pairs[offsets[np.searchsorted(offsets, pairs + 1)] != pairs + 1]] = True
-    return _any_in_row(found, offsets)
+    return any_in_row(found, offsets)
 
 
 def main_tense(
