@@ -72,7 +72,8 @@ def test_an_association_of_figures_is_stated_beside_a_model_that_gains_too_littl
         test="figures",
     )  # fmt: skip
     [only] = partial_findings(SUMMARY, (weak,), None, "pair")
-    assert (only.severity, only.title) == ("info", "The number of shared words is associated with the label")
+    assert (only.severity, only.title) == ("low", "The number of shared words is associated with the label")
+    assert (only.value, only.low, only.chance) == (None, None, None)
     assert "this model gains too little to be sure; the test of the numbers is significant" in only.text
 
 

@@ -309,7 +309,7 @@ def severity_of_baseline(baseline: Baseline) -> Severity:
     if baseline.direction == "below" and baseline.turned_low is None:
         return "medium" if _gains(baseline)[0] >= MEDIUM_GAIN else "low"
     if _unsure(baseline):
-        return "info"
+        return "low" if baseline.test == "figures" else "info"
     gain, ranking = _gains(baseline)
     if baseline.chance < MANY_ANSWERS and gain < LEAST_OF_MANY:
         return "low"  # a ranking of many answers that hardly ever names the right one inflates no score
@@ -425,7 +425,12 @@ def _auc_title(baseline: Baseline, task: Task) -> str:
 
 
 def _by_ranking(finding: Finding, baseline: Baseline) -> Finding:
-    """Return the finding with the AUC as its number: the accuracy beside its chance would contradict its title."""
+    """Return the finding with the AUC as its number: the accuracy beside its chance would contradict its title.
+
+    An association that was tested without the model has no number of the model's, whose intervals include chance.
+    """
+    if _unsure(baseline) and baseline.test == "figures":
+        return replace(finding, value=None, low=None, high=None, chance=None)
     return replace(
         finding, value=baseline.auc, low=baseline.auc_low, high=baseline.auc_high, chance=0.5, unit="score"
     )
