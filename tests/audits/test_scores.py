@@ -43,6 +43,11 @@ def test_a_planted_word_predicts_the_score():
     assert fifths["n"].sum() == 400
 
 
+def test_scores_in_a_column_called_label_are_read():
+    data = load(pairs(200, 1, 2.0).rename({"score": "label"}), labels="label>2.5")
+    assert Scores().run(data).summary["column"] == "original_label"
+
+
 def test_noise_is_seldom_a_finding():
     found = sum(len(audited(pairs(120, seed, 0.0)).findings) for seed in range(20))
     assert found <= 4  # 20 datasets at 5 %

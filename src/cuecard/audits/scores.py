@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Severity, Skip
-from cuecard.data import Instances, Task
+from cuecard.data import COLUMNS, Instances, Task
 from cuecard.data.layout.labels import parse_threshold
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.text.encoded import encoded_texts
@@ -51,8 +51,11 @@ _CALIBRATION = {
 def score_column(data: Instances) -> str | None:
     """Return the column of numbers whose threshold makes the labels; None where the labels are not made so."""
     threshold = parse_threshold(data.report.recognised.get("label", ""))
-    names = (threshold.column, f"original_{threshold.column}") if threshold else ()
-    return next((name for name in names if name in data.table.columns), None)
+    if threshold is None:
+        return None
+    # A column named as one of the table's own is kept beside it, where the file was read.
+    name = f"original_{threshold.column}" if threshold.column in COLUMNS else threshold.column
+    return name if name in data.table.columns else None
 
 
 def scores_view(outcome: Outcome) -> View:
@@ -103,7 +106,10 @@ class Scores:
         column = score_column(data)
         if column is None:
             raise Skip("needs scores: make labels of them with a threshold, --labels 'score>3.6'")
-        scores = data.table[column].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        values = data.table[column]
+        if isinstance(values.dtype, pl.Enum | pl.Categorical):
+            values = values.cast(pl.String)
+        scores = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if np.isfinite(scores).sum() < FEWEST:
             raise Skip(
                 f"needs at least {FEWEST} examples with a score, found {int(np.isfinite(scores).sum())}"
