@@ -177,6 +177,20 @@ def test_a_line_is_stated_as_a_question_where_other_columns_could_have_the_roles
         load(third)
 
 
+def test_a_title_above_a_text_is_no_premise():
+    numbers = range(40)
+    frame = pl.DataFrame(
+        {
+            "template": [f"t{i % 5}" for i in numbers],
+            "title": [f"new words about number {i}" for i in numbers],
+            "description": [f"a longer text about number {i} and what it is like" for i in numbers],
+            "category": ["xyz"[i % 3] for i in numbers],
+        }
+    )
+    with pytest.raises(InputError, match=r"--columns text=description,label=category"):
+        load(frame)
+
+
 def test_a_label_is_proposed_by_its_name_before_who_gave_it_and_where_it_is_from():
     rows = [
         {"s1_": f"A long text of words {i}", "s2_": f"Another text of many words {i}", "my_gold": ("x", "y")[i % 2],

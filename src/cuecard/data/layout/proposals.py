@@ -66,6 +66,8 @@ _VERDICT = (
 ASIDE = re.compile(
     r"explan|rational|reason|solution|hint|lecture|note|comment|feedback|source|cot|remark|url|title|meta"
 )
+#: What stands above a text, and is compared with nothing.
+_HEADING = re.compile("^(sub)?(title|headline|heading|header|subject)$")
 #: Lists beside a question and its answer that are no wrong answers.
 _BESIDE = re.compile(
     "alias|context|document|evidence|fact|image|keyword|passage|session|support|tag|title|_ids?$"
@@ -276,9 +278,11 @@ class Proposer:
         for label in labels[:3]:
             if premises and hypotheses:
                 yield self._reading("pair", 4, premise=premises, hypothesis=hypotheses, label=[label])
-            for first, second in combinations([c for c in texts if c != label][:4], 2):
+            bodies = [c for c in texts if not _HEADING.search(normal_name(c))]
+            for first, second in combinations([c for c in bodies if c != label][:4], 2):
                 yield self._reading("pair", 3, premise=[first], hypothesis=[second], label=[label])
-            for column in [] if len(texts) < len(self._texts) else self._named("text", "text") or texts[:3]:
+            alone = self._named("text", "text") or (bodies or texts)[:3]
+            for column in alone if len(texts) == len(self._texts) else []:
                 if column != label:
                     yield self._reading("text", 2, text=[column], label=[label])
 
