@@ -324,8 +324,9 @@ def shortcuts(card: Card, about: Sequence[About] = ("data",)) -> list[Measure]:
 def largest_shortcut(card: Card) -> Measure | None:
     """Return the measure of the data that gives most away, if any does.
 
-    That is the accuracy with the largest gain over chance, or what the first finding is about that is more serious than
-    this gain: a model may rank answers well (AUC) and still always predict the most frequent label.
+    That is the accuracy with the largest gain over chance (of equal ones, that of a finding), or what the first finding
+    is about that is more serious than this gain: a model may rank answers well (AUC) and still always predict the most
+    frequent label.
     """
     largest = next(iter(shortcuts(card)), None)
     worst = SEVERITIES.index(severity_of(largest.gain) if largest else "info")
@@ -334,8 +335,13 @@ def largest_shortcut(card: Card) -> Measure | None:
         measured = finding.unit in ("score", "share") and finding.chance is not None
         if measured and finding.coverage == 1.0 and not finding.cue and finding.role == "cue":
             rank = SEVERITIES.index(finding.severity)
-            measure = next((m for m in of_data if states(finding, m)), None)
-            if rank < worst and measure is not None:
+            stated = [m for m in of_data if states(finding, m)]
+            if not stated:
+                continue
+            # Several guesses may have one accuracy, of which the finding names one.
+            measure = next((m for m in stated if f".{finding.key}." in m.name), stated[0])
+            same = largest is not None and measure.value == largest.value
+            if rank < worst or (rank == worst and same):
                 largest, worst = measure, rank
     return largest
 

@@ -9,6 +9,7 @@ import pytest
 import cuecard as cc
 from cuecard.audits import PartialInput
 from cuecard.data import Instances, load
+from cuecard.report.verdict import verdict
 
 OPTIONS = ["True", "False", "Unknown"]
 
@@ -79,3 +80,16 @@ def test_options_are_fixed_if_nearly_all_questions_offer_them(fixed: float) -> N
     assert (
         load(pl.DataFrame([{"text": f"t{i}", "label": "ab"[i % 2]} for i in range(20)])).fixed_options == ()
     )
+
+
+def test_the_headline_names_the_guess_that_the_finding_is_about() -> None:
+    rows = [
+        {
+            "question": f"what is p{i} q{3 * i}",
+            "choices": ["yes", "no", "maybe"],
+            "answer": 0 if i % 3 else 1 + i % 2,
+        }
+        for i in range(240)
+    ]
+    card = cc.audit(pl.DataFrame(rows), only=["partial_input"])
+    assert "choices-only accuracy 66.7" in verdict(card).headline
