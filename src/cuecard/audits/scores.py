@@ -106,10 +106,10 @@ class Scores:
         column = score_column(data)
         if column is None:
             raise Skip("needs scores: make labels of them with a threshold, --labels 'score>3.6'")
-        values = data.table[column]
-        if isinstance(values.dtype, pl.Enum | pl.Categorical):
-            values = values.cast(pl.String)
-        scores = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        raw = data.table[column]
+        if isinstance(raw.dtype, pl.Enum | pl.Categorical):
+            raw = raw.cast(pl.String)
+        scores = raw.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if np.isfinite(scores).sum() < FEWEST:
             raise Skip(
                 f"needs at least {FEWEST} examples with a score, found {int(np.isfinite(scores).sum())}"
