@@ -295,6 +295,7 @@ def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: In
     if overlap and overlap["near"] - overlap["pair"] >= NOTABLE_NEAR * overlap["test_examples"]:
         n, near, same = overlap["test_examples"], overlap["near"], overlap["near_answered"]
         answered = "none of them" if not same else "all of them" if same == near else f"{same:,} of them"
+        are = "is" if overlap["pair"] == 1 else "are"
         findings.append(
             Finding(
                 section="overview",
@@ -302,7 +303,7 @@ def _findings(summary: Summary, conflicts: pl.DataFrame, examples: int, data: In
                 severity=severity_of(same / n),
                 title="Test examples are near copies of training examples",
                 text=f"{near:,} of {n:,} test examples ({percent(near / n)}) share at least {percent(ALIKE, 0)} of the "
-                f"words of each text with a training example ({overlap['pair']:,} are identical up to case and "
+                f"words of each text with a training example ({overlap['pair']:,} {are} identical up to case and "
                 f"punctuation), {answered} with the same answer: a model that memorised the training set can answer "
                 "these.",
                 value=same / n,
