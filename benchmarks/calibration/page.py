@@ -70,9 +70,9 @@ features.
 """
 #: What to know about the rows of a section.
 NOTES = {
-    "intervals": """Intervals near an area of 1 are as wide as skewed scores need: with half of the allowance for few wrong
-ranks, they cover 93 % of areas of 0.98 with exponential scores of 100 / 400 examples, and with a quarter of it 90 %.
-For normal scores it makes them cover more than 97.5 %: an area that near to 1 can hardly be missed from above.
+    "intervals": """Near an area of 1, intervals are as wide as skewed scores need: with half of the allowance for few
+wrong ranks they cover 93 % of areas of 0.98 with exponential scores of 100 / 400 examples, and with a quarter 90 %.
+They therefore cover more than 97.5 % with normal scores: hardly any interval lies above an area that near to 1.
 """
 }
 _TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
