@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -42,5 +43,8 @@ def content() -> str:
 
 
 def on_post_build(config: dict[str, str]) -> None:
-    """Write the file beside the pages of the site: MkDocs calls this."""
-    Path(config["site_dir"], "llms.txt").write_text(content(), encoding="utf-8")
+    """Write the file, and the pages in Markdown that it links to, beside those of the site: MkDocs calls this."""
+    site = Path(config["site_dir"])
+    (site / "llms.txt").write_text(content(), encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        shutil.copy(page, site)
