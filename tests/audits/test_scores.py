@@ -74,6 +74,17 @@ def test_the_interval_covers():
     assert 0.92 <= covered / 400 <= 0.985
 
 
+def test_scores_in_a_column_called_label_are_cut_at_their_median_and_used():
+    rows = [
+        {"sentence1": f"A man {i}.", "sentence2": f"A dog {'barks ' * (i % 7)}.", "label": i % 7 + i / 100}
+        for i in range(60)
+    ]
+    data = load(rows)
+    assert data.labels == ("above 3.21", "at most 3.21")
+    measures = {m.name: m.value for m in Scores().run(data).measures}
+    assert measures["scores.hypothesis_length.rank_correlation"] > 0.9
+
+
 def test_the_section_stands_on_the_card_where_a_threshold_makes_the_labels():
     frame = pairs(60, 3, 1.0)
     card = cc.audit(frame, "score>2.5", skip=["clusters", "pair_graph", "partial_input", "slices", "style"])

@@ -69,8 +69,8 @@ def test_errors_in_python_name_arguments():
     message = str(caught.value)
     assert 'columns={"text": "xx", "label": "yy"}' in message
     assert "--" not in message
-    scores = pl.DataFrame({"text": TEXTS, "score": [i / 7 for i in range(60)]})
-    with pytest.raises(InputError, match=r'labels="score>4\.21"'):
+    scores = pl.DataFrame({"text": TEXTS, "worth": [i / 7 for i in range(60)]})
+    with pytest.raises(InputError, match=r'labels="worth>4\.21"'):
         cc.audit(scores)
 
 

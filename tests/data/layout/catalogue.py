@@ -200,6 +200,7 @@ TEXT = [
     Layout("reviews with stars", lambda i: {"review_body": says(i), "stars": 1 + i % 5}, "text", ("", says(0), "1")),
     Layout("GoEmotions", lambda i: {"text": says(i), "labels": [i % 3] if i % 4 else [i % 3, 3], "id": f"e{i}"}, "text", ("", says(0), "0"), says="several labels"),
     Layout("tweets with lists of names", lambda i: {"tweet": says(i), "labels": [("joy", "fear")[i % 2]]}, "text", ("", says(0), "joy")),
+    Layout("labels with commas", lambda i: {"Tweet": says(i), "Labels": ("joy", "joy, awe", "fear")[i % 3]}, "text", ("", says(0), "joy"), says="several labels"),
     Layout("labels in one text", lambda i: {"text": says(i), "labels": ("['joy']", "['joy', 'fear']", "['joy', 'awe']")[i % 3] if i % 5 < 4 else "['fear']"}, "text", ("", says(0), "joy"), says="several labels"),
 ]  # fmt: skip
 
@@ -226,6 +227,7 @@ OPEN = [
     opened("PopQA", lambda i: {"id": 900 + i, "subj": noun(i), "prop": "place", "obj": right(i), "s_pop": 142 + i, "question": ask(i), "possible_answers": f'["{right(i)} {i}", "{noun(i)}"]'}, options={"task": "open"}),
     opened("MuSiQue", lambda i: {"id": f"2hop__{i}", "paragraphs": [{"idx": 0, "title": noun(i), "paragraph_text": says(i), "is_supporting": True}], "question": ask(i), "answer": f"{right(i)} {i}", "answer_aliases": [noun(i)], "answerable": i % 4 > 0}, options={"task": "open"}),
     opened("DeepEval goldens", lambda i: {"input": ask(i), "actual_output": worse(i), "expected_output": better(i), "context": [says(i)], "retrieval_context": None}, better(0), f"{says(0)} {ask(0)}"),
+    opened("Ragas", lambda i: {"user_input": ask(i), "retrieved_contexts": [says(i)], "response": worse(i), "reference": better(i)}, better(0), f"{says(0)} {ask(0)}"),
     opened("Alpaca", lambda i: {"instruction": ask(i), "input": says(i) if i % 2 else "", "output": better(i)}, better(0)),
     opened("messages that end with an answer", lambda i: {"messages": chat(ask(i), better(i))}, better(0), f"user: {ask(0)}"),
     opened("ShareGPT", lambda i: {"id": f"g{i}", "conversations": [{"from": "human", "value": ask(i)}, {"from": "gpt", "value": better(i)}]}, better(0), f"human: {ask(0)}"),

@@ -41,7 +41,7 @@ HELD_OUT = [
  preference("SHP", lambda i:{"post_id":f"p{i}","domain":"x","history":ask(i),"human_ref_A":better(i) if i%2==0 else worse(i),"human_ref_B":worse(i) if i%2==0 else better(i),"labels":1-i%2,"score_A":3,"score_B":2}),
  Layout("BeaverTails", lambda i:{"prompt":ask(i),"response":says(i),"category":{"a":True,"b":False},"is_safe":i%2==0},"pair",(ask(0),says(0),"true")),
  opened("HotpotQA", lambda i:{"id":f"h{i}","question":ask(i),"answer":f"{right(i)} {i}","type":("bridge","comparison")[i%2],"level":("hard","easy")[i%2],"context":{"title":["a"],"sentences":[[says(i)]]}}),
- opened("DROP", lambda i:{"section_id":"s","query_id":f"d{i}","passage":says(i),"question":ask(i),"answers_spans":{"spans":[right(i)],"types":["span"]}}),
+ opened("DROP", lambda i:{"section_id":"s","query_id":f"d{i}","passage":says(i),"question":ask(i),"answers_spans":{"spans":[right(i)],"types":["span"]}}, right(0), f"{says(0)} {ask(0)}"),
  opened("HLE", lambda i:{"id":f"h{i}","question":ask(i),"image":"","answer":f"{right(i)} {i}","answer_type":("exactMatch","multipleChoice")[i%2],"category":("Math","Law")[i%2],"rationale":says(i)}),
  Layout("HumanEval", lambda i:{"task_id":f"H/{i}","prompt":f"def f{i}(x):\n    ''' add {i} '''\n","canonical_solution":f"    return x + {i}\n","test":f"assert f{i}(1) == {i+1}","entry_point":f"f{i}"},"open"),
  Layout("IFEval", lambda i:{"key":i,"prompt":says(i),"instruction_id_list":["a","b"],"kwargs":[{"n":1}]},"?"),

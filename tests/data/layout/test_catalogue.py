@@ -122,6 +122,15 @@ def test_scores_are_cut_at_their_median_unless_a_threshold_or_a_column_of_labels
         load(rows, columns={"label": "score"})
 
 
+def test_answers_that_may_be_labels_or_letters_are_told():
+    rows = [
+        {"passage": f"A man {i}.", "question": f"Who is {i}?", "answer": "abcd"[i % 4] * 3} for i in range(24)
+    ]
+    assert "--task open" in load(rows).report.notes[0]
+    rows = [{"question": f"Who is {i}?", "answer": f"number {i}" if i % 3 else "B"} for i in range(60)]
+    assert any("33% of the answers" in note for note in load(rows).report.notes)
+
+
 def test_of_worked_solutions_and_short_answers_none_is_guessed():
     rows = [
         {"problem": f"What is {i}?", "solution": f"We add one and one, {i} times.", "worth": f"{i} m"}

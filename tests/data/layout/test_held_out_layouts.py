@@ -120,6 +120,7 @@ KNOWN = {
     "LMSYS battles: winner_model_a": "unhelpful",
     "LMSYS battles: winner_model_b": "unhelpful",
     "MultiRC: question": "wrong",  # the error asks which of three texts are the pair
+    "Ragas: reference": "wrong",  # the answer of a model is the only one that a name tells
     "LiveBench: turns": "unhelpful",
     "CRUXEval: input": "unhelpful",
 }

@@ -25,7 +25,7 @@ from cuecard.data.layout.matching import (
     guessed_roles,
     name_line,
 )
-from cuecard.data.layout.open_answers import is_lettered, open_note, shorter_answers
+from cuecard.data.layout.open_answers import is_lettered, open_notes, shorter_answers
 from cuecard.data.layout.proposals import (
     ASIDE,
     Roles,
@@ -185,7 +185,9 @@ def recognise(
                 f"{roles['answer'][0]!r}: type {' or '.join(typed)}."
             )
         hit = () if no_id or "id" in roles else find("id", names, values, taken=flat(roles.values()))
-        return Columns("open", {**roles, **({"id": hit} if hit else {})}, explicit, notes=(open_note(roles),))
+        return Columns(
+            "open", {**roles, **({"id": hit} if hit else {})}, explicit, notes=open_notes(roles, values)
+        )
     raise unrecognised(found, labels_beside)
 
 
@@ -214,7 +216,7 @@ def _with_unnamed_texts(
 ) -> tuple[Roles, tuple[str, ...]]:
     """Return the roles with the only text that no name places as the prompt or the question, and what to say of it."""
     if task == "pair" and not explicit:
-        return roles, _left_out(roles, frame)
+        return roles, (*_left_out(roles, frame), *_few_answers(roles, frame))
     absent = [r for r in _UNNAMED_ROLES.get(task, ()) if r not in roles or _is_constant(frame, roles[r])]
     if not absent or explicit or not frame.height or (task == "preference" and _share_prompts(roles, frame)):
         return roles, ()
@@ -252,6 +254,18 @@ def _left_out(roles: Roles, frame: pl.DataFrame) -> tuple[str, ...]:
         + shlex.quote(f"premise={c}+{premise},hypothesis={hypothesis},label={label}")
         + "."
         for c in unused[:1]
+    )
+
+
+def _few_answers(roles: Roles, frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return what to say of answers in words that are few enough for labels."""
+    column = roles["label"][0]
+    values = frame[column].head(SAMPLE).drop_nulls()
+    if normal_name(column) not in ("answer", "answers") or values.dtype != pl.String or values.n_unique() < 4:
+        return ()
+    return (
+        f"The {values.n_unique()} different answers in {column!r} are read as labels; if they are open answers, type "
+        "--task open.",
     )
 
 

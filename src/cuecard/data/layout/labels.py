@@ -401,14 +401,26 @@ def _sets(lists: pl.Series) -> pl.Series:
     return lists.list.unique().list.sort().list.join(" + ")
 
 
+_PLURAL = ("labels", "emotions", "tags", "topics", "categories", "classes", "genres")
+
+
 def label_lists(values: pl.Series) -> pl.Series | None:
-    """Return the labels of every row where a column holds lists of them or texts such as "['joy', 'fear']"."""
+    """Return the labels of every row where a column holds lists of them or texts such as "['joy', 'fear']".
+
+    In a column with a name in the plural, labels with commas between them are a list, too.
+    """
     if isinstance(values.dtype, pl.List) and not values.dtype.inner.is_nested():
         return values.cast(pl.List(pl.String))
-    present = values.drop_nulls()
-    if values.dtype != pl.String or present.is_empty() or not present.str.contains(r"^\s*\[.*\]\s*$").all():
+    if values.dtype != pl.String or values.null_count() == len(values):
         return None
-    return option_lists(values)
+    if values.drop_nulls().str.contains(r"^\s*\[.*\]\s*$").all():
+        return option_lists(values)
+    if values.name.strip().lower() not in _PLURAL:
+        return None
+    lists = values.str.split(",").list.eval(pl.element().str.strip_chars())
+    # Names of single labels with a comma have more parts than there are names.
+    several = (lists.list.len() > 1).any() and lists.explode().n_unique() <= values.n_unique()
+    return lists if several else None
 
 
 def with_one_label(raws: Mapping[str, RawTable], columns: Mapping[str, str]) -> dict[str, RawTable]:

@@ -37,9 +37,15 @@ ANSWERS = (
     *("answer", "final_answer", "short_answer", "short_answers", "gold_answer", "expected_answer"),
     *("expected_output", "reference_answer", "ground_truth", "ground_truths", "multiple_choice_answer"),
     *("answer_value", "answer_text", "answers", "ideal", "solution", "reference", "target_text", "target"),
-    *("response", "completion", "output", "possible_answers"),
+    *("response", "completion", "output", "possible_answers", "answers_spans"),
 )
-_CONTEXTS = (*(name for name in NAMES["context"] if name not in ("reason", "premise", "startphrase")), "code")
+_CONTEXTS = (
+    *(name for name in NAMES["context"] if name not in ("reason", "premise", "startphrase")),
+    "code",
+    "contexts",
+    "reference_contexts",
+    "retrieved_contexts",
+)
 _OPTIONS = frozenset(NAMES["choices"]) - {"answers", "entities"}
 #: Fields of objects that hold the text of an answer, and lists of further answers that are right, too.
 _FIELDS = ("text", "answer", "value", "spans")
@@ -165,8 +171,32 @@ def reads_as_open(roles: Roles, frame: pl.DataFrame) -> bool:
     return not options and not any(_judges(frame[c]) for c in others if normal_name(c) != "is_impossible")
 
 
-def open_note(roles: Roles) -> str:
+def open_notes(roles: Roles, frame: pl.DataFrame) -> tuple[str, ...]:
     """Return what the user is told about open answers."""
+    notes = [_open_note(roles)]
+    answers = frame[roles["answer"][0]].head(SAMPLE)
+    if answers.dtype == pl.String and roles["answer"] != roles.get("question"):
+        share = float(answers.str.contains(r"^\s*\(?[A-J]\)?[.:]?\s*$").sum()) / max(len(answers), 1)
+        if share >= _LETTERS:
+            notes.append(
+                f"{share:.0%} of the answers in {answers.name!r} are single letters and read as such; if they name "
+                "options, give those rows in a file of their own."
+            )
+    if "context" not in roles:
+        names = {normal_name(c): c for c in frame.columns if frame.schema[c].is_nested()}
+        notes += [
+            f"Column {names[n]!r} is not a text and is not used, so the place of answers is not tested."
+            for n in (*_CONTEXTS, "paragraphs")
+            if n in names and names[n] not in roles["answer"] + roles.get("question", ())
+        ][:1]
+    return tuple(notes)
+
+
+#: Share of answers that are single letters from which the user is told.
+_LETTERS = 0.05
+
+
+def _open_note(roles: Roles) -> str:
     question = " + ".join((*roles.get("context", ()), *roles.get("question", ())))
     return (
         f"{question!r} is read as the question and {' + '.join(roles['answer'])!r} as its answer in words; if a column "

@@ -160,8 +160,8 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
     "responses": (),
     "winner": (
         *("winner", "preference", "preferred", "human_preference", "better_response_id"),
-        *("overall_preference", "preference_strength", "label", "labels", "verdict", "annotator1"),
-        *("annotator_1",),
+        *("overall_preference", "preference_strength", "label", "labels", "verdict", "judgment", "judgement"),
+        *("annotator1", "annotator_1"),
     ),
     "text": (
         *("text", "sentence", "review", "review_text", "reviewtext", "review_body", "content", "document"),
@@ -207,7 +207,7 @@ SEVERAL_ANSWERS = ("correct_answers", "incorrect_answers", "wrong_answers", "dis
 
 #: What the columns of a choice spread over several columns are called before their number or letter.
 CHOICE_STEMS = (
-    *("choice", "option", "opt", "op", "ending", "alternative", "warrant", "answer", "mc_answer"),
+    *("choice", "option", "opt", "op", "ending", "alternative", "warrant", "answer", "ans", "mc_answer"),
     *("candidate", "sol", "solution", "hyp", "hypothesis", "sentence_quiz", "randomfifthsentencequiz", ""),
 )
 
