@@ -157,6 +157,11 @@ def test_a_function_of_the_wrong_shape_is_refused_in_one_sentence():
         family.presence(encode(PAIRS, language="en"))
 
 
+def test_without_training_instances_every_length_is_one_bin():
+    presence = Lengths().presence(encode(pair_instances([("test", "a", "b c", "no")]), language="en"))
+    assert presence.names.to_list() == ["any number of tokens"]
+
+
 @pytest.mark.parametrize(
     ("edges", "names"),
     [

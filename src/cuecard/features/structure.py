@@ -44,6 +44,8 @@ class Lengths:
             own = np.bincount(lengths, minlength=len(often))
             own[: len(often)] += often
             often = own
+        if not len(often):  # no training instance
+            return replace(self, edges=())
         below = np.cumsum(often)
         shares = np.arange(1, self.bins) / self.bins * below[-1]
         edges = np.unique(np.searchsorted(below, shares, side="left"))

@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard.analysis import Finding
 from cuecard.card.card import Card, Section
-from cuecard.report.charts.cue_map import draw_cue_map
+from cuecard.report.charts.cue_map import _names, draw_cue_map
 from cuecard.report.first_screen import front_items
 from cuecard.report.html.card_page import render_html
 from cuecard.report.sections import SectionView, TableView, section_view
@@ -67,8 +67,18 @@ def test_the_map_is_of_coverage_and_names_the_words_that_are_named_elsewhere_fir
     assert points[0]["covered"] == round(first["n"] / 3000, 6)
     last = chart.frame.filter("significant")["feature"][-1]
     named = replace(chart, data=chart.frame.with_columns(named=pl.col("feature") == last))
-    names = {row["feature"]: row["rank"] for rows in _drawn(named) for row in rows if "rank" in row}
-    assert names[last] == 2  # after the two strongest
+    assert [name["feature"] for name in _names(named)].index(last) == 2  # after the two strongest
+
+
+def test_a_narrower_map_shows_fewer_names_so_that_none_covers_another(card: Card) -> None:
+    chart = next(c for c in section_view(card, "cues").charts if isinstance(c, CueMap))
+    rows = [("word", f"feature{i}", "yes", 100 * (1 + i % 4), 0.9 - 0.01 * i, True, True) for i in range(12)]
+    schema = ["family", "feature", "label", "n", "share", "significant", "is_cue"]
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    names = _names(replace(chart, data=frame, named=""))
+    shown = [sum(name["narrowest"] <= width for name in names) for width in (160, 280, 420, 600)]
+    assert shown == sorted(shown)
+    assert shown[0] < shown[-1] == len(names)
 
 
 def _drawn(chart: CueMap) -> list[list[dict[str, object]]]:

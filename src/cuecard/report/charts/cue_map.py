@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from math import log
 from typing import Any
 
@@ -28,13 +32,13 @@ from cuecard.report.charts.drawing import (
 from cuecard.view import Axis, CueMap, Kind
 from cuecard.wording import percent
 
-#: Names written into the map, and the size of the chart they are kept apart for.
+#: Names written into the map at most.
 MOST_NAMES = 22
 #: Labels whose chance and significance are drawn: all, or those with the most cues.
 MOST_CURVES = 8
 _NAME_CANDIDATES, _FIRST = 300, 2
-#: On the first screen it is smaller than in its section.
-_SIZE, _HEIGHT = (600.0, 300.0), 440
+#: Names are kept apart at these widths of the map, and at its height on the first screen; in its section it is higher.
+_WIDTHS, _HEIGHT_OF_NAMES, _HEIGHT = (600.0, 500.0, 420.0, 340.0, 280.0, 220.0, 160.0), 300.0, 440
 #: The highest share of an axis, which leaves room above a share of 1.
 _TOP = 1.04
 
@@ -46,7 +50,12 @@ def draw_cue_map(chart: CueMap) -> alt.LayerChart:
     """
     cues = chart.frame
     total = chart.instances or 1
-    placed = cues.with_columns(covered=pl.col("n") / total)
+    names = _names(chart)
+    texts = {name["feature"] for name in names}
+    is_named = [_name_of(*row) in texts for row in cues.select("family", "feature").iter_rows()]
+    # Points that have a name come first: a page that is too large leaves out later ones.
+    placed = cues.with_columns(covered=pl.col("n") / total, named=pl.Series(is_named, dtype=pl.Boolean))
+    placed = placed.sort("named", descending=True, maintain_order=True)
     rows = rows_of(chart, "feature", "label", "covered", "share", "significant", "is_cue", frame=placed)
     lowest, highest = _ends(cues)
     floor = min([*cues["share"].to_list(), *chart.chance.values()], default=0.0)
@@ -84,7 +93,7 @@ def draw_cue_map(chart: CueMap) -> alt.LayerChart:
     look = {"y": y, "color": colour, "opacity": either(alt.OpacityValue, chosen, 1, 0.06)}
     # The legend of a layered chart listens only to the selections of the first layer that has it.
     first, *rest = *_curves(chart, x, look), loud
-    layers = [first.add_params(chosen), quiet, *rest, *_written(chart, x, y)]
+    layers = [first.add_params(chosen), quiet, *rest, *_written(names, x, y)]
     return alt.layer(*layers, width="container", height=_HEIGHT)
 
 
@@ -123,22 +132,47 @@ def _curves(chart: CueMap, x: alt.X, look: Summary) -> list[alt.Chart]:
     return [dashes.encode(tooltip=said, **look), lines]
 
 
-def _written(chart: CueMap, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _written(names: list[dict[str, Any]], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return names beside the strongest points, on the side with room, legible over other points."""
-    # On a narrow screen only the strongest names have room.
-    room = either(alt.OpacityValue, "datum.rank < width / 30", 1, 0)
+    room = either(alt.OpacityValue, "width >= datum.narrowest", 1, 0)
     layers = []
     for side, offset in (("left", 7), ("right", -7)):
-        names = [name for name in _names(chart) if name["align"] == side]
-        base = alt.Chart(inline(names)).encode(x=x, y=y, text=alt.Text("feature:N"), opacity=room)
+        beside = [name for name in names if name["align"] == side]
+        base = alt.Chart(inline(beside)).encode(x=x, y=y, text=alt.Text("feature:N"), opacity=room)
         text = {"align": side, "dx": offset, "clip": True, "limit": 150, "tooltip": False, **SILENT}
         layers += [base.mark_text(style=style, **text) for style in ("halo", "name")]
     return layers
 
 
-def _spoken(family: str, feature: str) -> str:
+def _name_of(family: str, feature: str) -> str:
     """Return what a feature is called: words as they are, without quotation marks."""
-    return spoken_cue(family, feature).removeprefix("“").removesuffix("”")
+    return str(shown(spoken_cue(family, feature).removeprefix("“").removesuffix("”")))
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A name beside a point that lies `at` along the map, from 0 to 1; on a map below `narrowest` it is not shown."""
+
+    at: float
+    height: float
+    length: float
+    align: str
+    narrowest: float = 0.0
+
+    def ends(self, width: float) -> tuple[float, float]:
+        """Return where it begins and ends on a map of that width."""
+        left = self.at * width - (self.length if self.align == "right" else 0.0)
+        return left, left + self.length
+
+    def is_clear(self, placed: Sequence[_Name], width: float = _WIDTHS[0]) -> bool:
+        """Return whether it lies within a map of that width, and over no name that is shown there."""
+        left, right = self.ends(width)
+        near = [one for one in placed if one.narrowest <= width and abs(one.height - self.height) <= 16]
+        return (
+            left >= 0
+            and right <= width
+            and all(right < begin or end < left for begin, end in (one.ends(width) for one in near))
+        )
 
 
 def _names(chart: CueMap) -> list[dict[str, Any]]:
@@ -150,31 +184,28 @@ def _names(chart: CueMap) -> list[dict[str, Any]]:
         strong = pl.concat([strong.head(_FIRST), cues.filter(chart.named), strong]).unique(
             ["family", "feature"], keep="first", maintain_order=True
         )
-    width, height = _SIZE
     lowest, highest = (log(max(1, end)) for end in _ends(cues))
-    taken: list[tuple[float, float, float]] = []
+    placed: list[_Name] = []
     written: list[dict[str, Any]] = []
     for i in saying_something_new(strong["family"].to_list(), strong["feature"].to_list()):
         row = strong.row(i, named=True)
-        name = str(shown(_spoken(row["family"], row["feature"])))
-        at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9) * width
-        length = 14 + 7.0 * len(name)
-        middle = row["share"] * height
+        text = _name_of(row["family"], row["feature"])
+        at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9)
         # On the right of its point where there is room, otherwise on the left.
-        sides = [("left", at), ("right", at - length)]
-        for align, left in sides if at < 0.75 * width else sides[::-1]:
-            free = all(left + length < a or b < left or abs(middle - m) > 16 for a, b, m in taken)
-            if not free or left < 0 or left + length > width:
-                continue
-            taken.append((left, left + length, middle))
-            written.append(
-                {
-                    "feature": name,
-                    "covered": row["n"] / (chart.instances or 1),
-                    "share": row["share"],
-                    "align": align,
-                    "rank": len(written),
-                }
-            )
-            break
+        sides = ("left", "right") if at < 0.75 else ("right", "left")
+        names = [_Name(at, row["share"] * _HEIGHT_OF_NAMES, 14 + 7.0 * len(text), side) for side in sides]
+        name = next((one for one in names if one.is_clear(placed)), None)
+        if name is None:
+            continue
+        narrowest = [*takewhile(partial(name.is_clear, placed), _WIDTHS)][-1]
+        placed.append(replace(name, narrowest=narrowest))
+        written.append(
+            {
+                "feature": text,
+                "covered": row["n"] / (chart.instances or 1),
+                "share": row["share"],
+                "align": name.align,
+                "narrowest": narrowest,
+            }
+        )
     return written[:MOST_NAMES]

@@ -24,6 +24,8 @@ from cuecard.wording import display_text
 
 #: Vega, Vega-Lite and Vega-Embed as one script, written by `scripts/bundle_charts.py`.
 CHART_LIBRARY = "vega.js"
+#: Spaces between a number and its per cent sign, and between a comparison and its number.
+_APART = re.compile(r"(?<=\d) (?=%)|(?<= [=<>≤≥]) (?=\d)")
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -60,6 +62,8 @@ def security_policy(scripts: list[str]) -> str:
 TABLE_BYTES, CHART_BYTES, FINDING_BYTES = 650_000, 920_000, 400_000
 #: Markup around a cell of text, of a number with its exact value, of a label, and around a finding.
 _TEXT, _NUMBER, _LABEL, _FINDING = 24, 60, 96, 4_000
+#: Rows that a chart keeps however large it is: points that have a name come first.
+_FIRST_ROWS = 24
 
 
 def fitted_views(views: Sequence[SectionView], budget: int = TABLE_BYTES) -> list[SectionView]:
@@ -121,7 +125,7 @@ def _row_bytes(table: TableView, row: Sequence[object]) -> int:
 
 
 def _thinned(chart: Summary, size: int, share: int) -> JsonObject:
-    """Return a chart whose longest list of rows keeps evenly chosen ones, as many as fit."""
+    """Return a chart whose longest list of rows keeps the first and evenly chosen others, as many as fit."""
     datasets = dict(chart.get("datasets", {}))
     longest = max(datasets, key=lambda name: len(json.dumps(datasets[name])), default=None)
     if longest is None:
@@ -129,7 +133,9 @@ def _thinned(chart: Summary, size: int, share: int) -> JsonObject:
     rows = datasets[longest]
     spare = len(json.dumps(rows, ensure_ascii=False).encode()) - (size - share)
     keep = max(1, int(len(rows) * max(0, spare) / max(1, size - share + spare)))
-    datasets[longest] = [rows[i * len(rows) // keep] for i in range(keep)]
+    first = min(_FIRST_ROWS, keep // 2)
+    others = [first + i * (len(rows) - first) // (keep - first) for i in range(keep - first)]
+    datasets[longest] = [rows[i] for i in [*range(first), *others]]
     note = f"Drawn from {wording.count(keep)} of {wording.count(len(rows))} rows."
     return {
         **chart,
@@ -156,8 +162,9 @@ def environment() -> Environment:
 
 
 def sentence(text: object, limit: int = 600) -> Markup:
-    """Return a text to be shown as HTML, words written from right to left isolated."""
-    return Markup(isolated(str(escape(display_text(text, limit))), "<bdi>", "</bdi>"))
+    """Return a text to be shown as HTML, words written from right to left isolated; no line begins with a unit."""
+    glued = _APART.sub("\N{NO-BREAK SPACE}", display_text(text, limit))
+    return Markup(isolated(str(escape(glued)), "<bdi>", "</bdi>"))
 
 
 def inlined_parts(charts: Mapping[str, Chart], *, snippets: Sequence[str] = ()) -> JsonObject:

@@ -42,16 +42,18 @@
   // Numbers
   const percent = (x) => (x === null || x === undefined ? "–" : `${(100 * x).toFixed(1)} %`);
   const whole = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
-  const SHARES = /share|chance|coverage|accuracy|low$|high$|prior|confidence|leak_score|base_/;
+  const SHARES = /share|chance|coverage|accuracy|low$|high$|prior|confidence|leak_score|base_/, COUNTS = /_n$|count$|texts$/;
+  const HEADS = { q_value: "q-value", train_count: "training", test_count: "test", share_n: "compared" };
   function cell(name, value) {
     if (value === null || value === undefined) return "–";
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (typeof value !== "number") return Array.isArray(value) ? value.join(", ") : String(value);
     if (/^gap|difference|change|delta/.test(name) && Math.abs(value) <= 1) return `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
+    if (SHARES.test(name) && !COUNTS.test(name) && value >= 0 && value <= 1) return value === 0 || value === 1 ? `${100 * value}\u00a0%` : percent(value);
     if (Number.isInteger(value)) return whole(value);
-    if (SHARES.test(name) && value >= 0 && value <= 1) return percent(value);
+    if (/^[pq](_value)?$|_[pq]_value$/.test(name) && value < 1e-9) return "<10⁻⁹";
     if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1).replace(/e(.*)$/, (_, power) => `×10${[...String(Number(power))].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`);
-    return String(Number(value.toPrecision(4)));
+    return (Math.abs(value) >= 1000 ? whole(value) : String(Number(value.toPrecision(3)))).replace("-", "−");
   }
 
   // Labels have the colours they have in the report.
@@ -229,11 +231,18 @@
           place.textContent = `Uploaded: ${name}`;
         }
       }
+      // A large file takes a while to send and to read.
+      function uploading(which, name) {
+        const place = form.querySelector(`[data-uploaded=${which}]`);
+        place.hidden = false;
+        place.textContent = `Uploading ${name} …`;
+      }
       async function send(input, which) {
         const [file] = input.files;
         sources[which] = names[which] = "";
         problem(source_problem, null);
         if (file) {
+          uploading(which, file.name);
           try { const done = await api(`/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", raw: file }); sources[which] = done.upload; names[which] = done.name; } catch (error) { input.value = ""; uploaded(); return problem(source_problem, new Error(`${file.name}: ${error.message}`)); }
         }
         uploaded();
@@ -246,10 +255,12 @@
       async function look() {
         keep();
         if (!data().train) return steps(false);
-        const mine = (look.number = (look.number ?? 0) + 1);
+        const mine = (look.number = (look.number ?? 0) + 1), reading = $("[data-reading]");
         let answer;
-        try { answer = await api("/preview", { method: "POST", data: data() }); } catch (error) { steps(false); return problem(source_problem, error); }
+        reading.textContent = `Reading the columns of ${names.train || data().train} …`;
+        try { answer = await api("/preview", { method: "POST", data: data() }); } catch (error) { reading.textContent = ""; steps(false); return problem(source_problem, error); }
         if (mine !== look.number) return;
+        reading.textContent = "";
         seen = answer;
         problem(source_problem, null);
         if (!seen.columns.length) { steps(false); return problem(source_problem, new Error(seen.problem)); }
@@ -330,11 +341,11 @@
         const page = await api(`/cards/${card}/tables/${name}?${ask}`);
         if (mine !== load.number) return;
         last = page;
-        const columns = table.dataset.columns ? table.dataset.columns.split(",").filter((column) => page.columns.includes(column)) : page.columns;
+        const columns = table.dataset.columns ? table.dataset.columns.split(",").filter((column) => page.columns.includes(column) && (column !== "test_count" || page.rows.some((row) => row[column]))) : page.columns;
         last.shown = columns;
         const numeric = (column) => page.rows.some((row) => typeof row[column] === "number");
         table.replaceChildren(
-          el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: numeric(column) ? "number" : "", "aria-sort": state.sort === column ? (state.up ? "ascending" : "descending") : undefined }, el("button", { type: "button", onclick: () => { state = { sort: column, up: state.sort === column ? !state.up : !numeric(column), offset: 0 }; load(); } }, column.replaceAll("_", " ")))))),
+          el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: numeric(column) ? "number" : "", "aria-sort": state.sort === column ? (state.up ? "ascending" : "descending") : undefined }, el("button", { type: "button", onclick: () => { state = { sort: column, up: state.sort === column ? !state.up : !numeric(column), offset: 0 }; load(); } }, (table.dataset.columns && HEADS[column]) || column.replaceAll("_", " ")))))),
           el("tbody", {}, ...page.rows.map((row) => el("tr", {}, ...columns.map((column, i) => {
             if (name === "cues" && column === "feature") return el("th", { scope: "row" }, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)));
             if (column === "label" && row.label !== null) return el("td", {}, chip(row.label));
@@ -397,11 +408,12 @@
       browse({ family, feature });
     },
 
-    examples() {
+    async examples() {
       $("[data-look-again]")?.addEventListener("click", async () => {
         try { await api(`/cards/${card}/prepare`, { method: "POST" }); location.reload(); } catch (error) { problem($("[data-problem]"), error); }
       });
-      const form = $("[data-filter]");
+      const form = $("[data-filter]"), menu = form.elements.cluster;
+      if (menu) menu.append(...[...await cluster_words()].map(([number, words]) => el("option", { value: number }, words)));
       filled(form);
       const show = () => {
         const values = Object.fromEntries([...new FormData(form)]);
@@ -526,8 +538,14 @@
 
   // Whether a shortcut solves an example is said in words; what else analyses know is in the table of examples.
   const GRAPH = { s1_freq: "frequency of the first sentence:", s2_freq: "frequency of the second sentence:", s1s2_inter: "shared neighbours:" };
-  const fact = (name, value) => name.startsWith("solved_") ? `${name.slice(7).replaceAll("_", " ")}: ${value === 1 ? "right" : value === 0 ? "wrong" : `right in ${percent(value)}`}` : `${GRAPH[name] ?? name.replaceAll("_", " ")} ${cell(name, value)}`;
+  const fact = (name, value) => name.startsWith("solved_") ? `${name.slice(7).replace(/_only$/, "-only").replaceAll("_", " ")}: ${value === 1 ? "right" : value === 0 ? "wrong" : `right in ${percent(value)}`}` : `${GRAPH[name] ?? name.replaceAll("_", " ")} ${cell(name, value)}`;
 
+  // Clusters are called by their words.
+  async function cluster_words() {
+    const { tables } = await api(`/cards/${card}/tables`);
+    const rows = tables.includes("clusters") ? (await api(`/cards/${card}/tables/clusters?sort=divergence_l2&limit=200`)).rows : [];
+    return new Map(rows.map((row) => [row.cluster, row.words ? row.words.split(",").slice(0, 3).join(",") : `cluster ${row.cluster}`]));
+  }
   async function browse({ family = "", feature = "", where = [], sort = "", same = "" }, offset = 0) {
     const limit = 25, place = $("[data-examples]"), note = $("[data-note]");
     const ask = new URLSearchParams({ offset, limit, sort, family, feature });
@@ -536,6 +554,7 @@
     const mine = (browse.number = (browse.number ?? 0) + 1);
     let page;
     try { page = await api(`/cards/${card}/examples?${ask}`); } catch (error) { place.replaceChildren(); $("[data-pager]").replaceChildren(); note.textContent = error.message; return; }
+    if (page.rows.some((row) => row.cluster !== undefined)) browse.words ??= await cluster_words();
     if (mine !== browse.number) return;
     note.textContent = page.with_cue !== undefined ? `${whole(page.with_cue)} examples have it${page.listed < page.with_cue ? `; ${whole(page.listed)} of them are listed` : ""}.` : page.shared !== undefined ? `Examples that share the premise or the text of example ${page.shared}: its neighbours in the pair graph.${page.listed < page.sharing ? ` There are ${whole(page.sharing)}; ${whole(page.listed)} of them are listed.` : ""}` : "";
     place.replaceChildren(...page.rows.map((row) => {
@@ -547,7 +566,7 @@
       });
       const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer", "content"].includes(name) && !/^(prediction|right|probability) |^(confidence|leak|pvi)(_(?!score)|$)/.test(name) && value !== null).slice(0, 6);
       return el("article", { class: "example" }, row.premise?.length ? el("p", { class: "premise", dir: "auto" }, pieces(row.premise)) : null, body,
-        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...answers, ...facts.map(([name, value]) => el("span", {}, fact(name, value)))));
+        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...answers, ...facts.map(([name, value]) => el("span", {}, name === "cluster" && browse.words.has(value) ? `cluster: ${browse.words.get(value)}` : fact(name, value)))));
     }));
     pager($("[data-pager]"), { offset, limit, total: page.total }, (next) => browse({ family, feature, where, sort, same }, next));
   }
