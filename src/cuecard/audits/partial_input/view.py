@@ -211,7 +211,7 @@ def _leak_scores(outcome: Outcome) -> Histogram:
     return Histogram(
         title="Leak scores",
         data=table,
-        low=Axis("low", "probability of the correct answer from partial input", "percent", domain=(0, 1)),
+        low=Axis("low", "probability of the correct answer", "percent", domain=(0, 1)),
         high="high",
         y=Axis("count", "examples", "count"),
         colour="label",

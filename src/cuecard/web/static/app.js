@@ -494,7 +494,7 @@
     const table = (heads, rows) => el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": heads[0] }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((title, i) => el("th", { scope: "col", class: i ? "number" : "" }, title)))), el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((text, i) => el(i ? "td" : "th", { class: i ? "number" : "", scope: i ? undefined : "row" }, text)))))));
     return [
       el("h2", {}, `The plan ${reached(plan)}`),
-      table(["Goal", "limit", "before", "predicted", "verified", "verdict"], plan.goals.map((one) => [bdi(one.measure), one.limits.join(" and "), short(one.before), short(one.predicted), short(one.verified), one.verdict])),
+      table(["Goal", "limit", "before", "predicted", "verified", "verdict"], plan.goals.map((one) => [bdi(one.measure), one.limits.join(" and ").replaceAll("==", "=").replaceAll("<=", "≤").replaceAll(">=", "≥"), short(one.before), short(one.predicted), short(one.verified), one.verdict])),
       el("p", { class: "note" }, "Predicted: the same answers without these examples. Verified: an audit of the changed data."),
       left ? el("p", { class: "lead" }, `On examples that the plan never saw, a fresh learner reaches ${percent(left.value)} (95 % CI ${percent(left.low)} to ${percent(left.high)}), and ${percent(left.without_the_plan)} without the plan; chance is ${percent(left.chance)}.`) : null,
       plan.protected ? el("p", { class: "note" }, `${whole(plan.protected)} examples that contradict a strong cue are kept: they are what breaks the shortcut.`) : null,
