@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
 from pathlib import Path
@@ -157,7 +158,13 @@ def _check_finding(finding: object, name: str) -> None:
     if not isinstance(finding, Finding) or finding.section != name:
         called = finding.title if isinstance(finding, Finding) else finding
         raise Unusable(f"the finding {called!r} is not a Finding of the section {name}")
-    TypeAdapter(Finding).validate_python(asdict(finding))
+    _adapter_of_findings().validate_python(asdict(finding))
+
+
+@cache
+def _adapter_of_findings() -> TypeAdapter[Finding]:
+    """Return what checks findings; it takes longer to make than to use."""
+    return TypeAdapter(Finding)
 
 
 def _check_table(name: str, frame: object) -> None:
