@@ -16,6 +16,9 @@ from cuecard._address_space import guarded
 #: A command makes many objects while it imports and ends soon after: collecting cycles among the last 700 of them, as
 #: Python does by default, takes an eighth of a short command's time and frees nothing.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
+#: Seconds for which a thread keeps the interpreter while others wait for it, 0.005 by default: compiled loops on two
+#: threads would wait that long for a thread that imports, each time that one of them is done.
+_SWITCH_INTERVAL = 0.0005
 #: What glibc calls the number of heaps of a process.
 _M_ARENA_MAX = -8
 
@@ -33,6 +36,7 @@ def _share_one_heap() -> None:
 def run() -> NoReturn:
     """Run the command line, then end the process at once: the system frees its memory quicker than Python does."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     _share_one_heap()
     os._exit(guarded(_exit_code))
 
