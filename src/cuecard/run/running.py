@@ -153,8 +153,10 @@ def run_analyses(
     """
     analyses = list(analyses)
     shown = in_steps(progress, len(analyses))
-    if data.space.folder is None:
-        started(lambda: data.fingerprint)  # kept with the data; the card needs it in the end
+    table = None
+    if data.space.folder is None:  # the card needs both in the end; the first is kept with the data
+        started(lambda: data.fingerprint)
+        table = started(lambda: examples_table(data))
     all_examples = {id(one): not sampled or bool(getattr(one, "any_size", False)) for one in analyses}
     answers = side_by_side(
         analyses,
@@ -172,7 +174,7 @@ def run_analyses(
         said.append(
             sample_note(data, sizes, [told.section.title for told in answers if told.section.sampled])
         )
-    return card_of(data, answers, rows=sample, command=command, notes=said)
+    return card_of(data, answers, rows=sample, table=table, command=command, notes=said)
 
 
 def sample_note(data: Instances, sizes: Mapping[str, int], titles: Sequence[str]) -> str:
@@ -285,18 +287,19 @@ def card_of(
     *,
     examples: Sequence[pl.DataFrame] = (),
     rows: Instances | None = None,
+    table: Callable[[], pl.DataFrame] | None = None,
     command: str = "",
     notes: Sequence[str] = (),
 ) -> Card:
     """Return the card of a dataset with a section per run; a section that does not fit the others has failed.
 
     `examples` are further columns about examples, keyed by example_id and split, and `rows` those that the table of
-    examples lists, if not all.
+    examples lists, if not all; `table` returns it, where it is made already.
     """
     tables: dict[str, pl.DataFrame] = {}
-    table = examples_table(data if rows is None else rows)
+    listed = table() if table is not None else examples_table(data if rows is None else rows)
     for further in examples:
-        table = with_examples(table, further)
+        listed = with_examples(listed, further)
     sections: dict[str, Section] = {}
     results: dict[str, Result] = {}
     for run in runs:
@@ -305,18 +308,18 @@ def card_of(
         if result is None:
             continue
         if rows is not None and rows is not data and result.examples is not None:
-            listed = result.examples.join(table, on=EXAMPLE_KEYS, how="semi", maintain_order="left")
-            result = replace(result, examples=listed)
-        if reason := clash(result, tables, table):
+            own = result.examples.join(listed, on=EXAMPLE_KEYS, how="semi", maintain_order="left")
+            result = replace(result, examples=own)
+        if reason := clash(result, tables, listed):
             sections[run.name] = failed(run.section, reason)
             continue
         tables.update(result.tables)
         if result.examples is not None:
-            table = with_examples(table, result.examples)
+            listed = with_examples(listed, result.examples)
         results[run.name] = result
     if joint := carried_by_strongest(results):
         sections["partial_input"].measures.extend(joint)
-    tables[EXAMPLES] = table
+    tables[EXAMPLES] = listed
     findings = judged_over_card(results)
     card = Card(
         dataset=describe(data, notes),
