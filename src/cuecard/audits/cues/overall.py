@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.replication import REVERSES, VANISHES, CueRows, concerned
@@ -155,18 +154,24 @@ def given_away(notable: pl.DataFrame, rows: CueRows, sample: Instances) -> tuple
         return 0.0, 0.0
     # Sums over ranks do not depend on the slices: each example counts with the rank of its strongest cue.
     strength, rank = np.unique((points["given_away"] / points["coverage"]).to_numpy(), return_inverse=True)
-    ranks = sparse.csr_matrix(rank + 1)
     columns = points["column"].to_numpy().astype(np.int64)
+    ranks = np.zeros(rows.n_cues, dtype=np.int64)
+    ranks[columns] = rank + 1
+    if sample.grouped:  # whether instances of an example differ is only asked of these
+        ranks = rank + 1
     split = sample.table["split"]
     of_split = {name: (split == name).to_numpy() for name in sample.splits}
     best = {name: np.zeros(len(strength) + 1, dtype=np.int64) for name in sample.splits}
     for where, some in rows.slices():
         for name, own in of_split.items():
             if own[where].any():
-                highest = concerned(some[:, columns], sample, where, own[where]).multiply(ranks).max(axis=1)
-                best[name] += np.bincount(
-                    highest.toarray().ravel().astype(np.int64), minlength=len(strength) + 1
-                )
+                asked = some[:, columns] if sample.grouped else some
+                concerns = concerned(asked, sample, where, own[where])
+                # Of each row; the last value is for rows at the end that have none.
+                values = np.append(ranks[concerns.indices] * concerns.data, 0)
+                highest = np.maximum.reduceat(values, concerns.indptr[:-1])
+                highest[np.diff(concerns.indptr) == 0] = 0
+                best[name] += np.bincount(highest, minlength=len(strength) + 1)
     shares = [
         (counts[1:].sum() / counts.sum(), float((counts[1:] * strength).sum() / counts.sum()))
         for counts in best.values()

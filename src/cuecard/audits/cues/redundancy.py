@@ -26,6 +26,7 @@ from cuecard.stats.cues.association import (
     GroupStrength,
     group_cells,
     shares_of_units,
+    strata_of_cells,
     strength_in_strata,
 )
 from cuecard.stats.cues.redundancy import (
@@ -48,6 +49,8 @@ CONTAINED = 0.5
 TRAVELS = 0.1
 TRAVELS_LIFT = 1.2
 LN10 = np.log(10.0)
+#: Cues that a thread tests at a time.
+TESTED = 1 << 7
 #: Rows whose cues are counted at a time.
 OVERLAPPED = 1 << 16
 
@@ -149,7 +152,19 @@ def _strengths(
         )
         cells = on_threads(lambda i, find=pairs_and_groups: find[i](), 2)  # type: ignore[misc]
         of_pairs, of_groups = of_pairs + cells[0], of_groups + cells[1]
-    return strength_of_cells(of_pairs), strength_in_strata(of_groups, weighted=weights is not None)
+    k, n_with, labelled, whole = strata_of_cells(of_groups, weighted=weights is not None)
+    tested = list(chunks(len(cue), TESTED))
+
+    def strength_of(part: int) -> GroupStrength:
+        some = tested[part]
+        return strength_in_strata((k[some], n_with[some], labelled[some], whole[some]))
+
+    added = on_threads(strength_of, len(tested))
+    z, log_p = (
+        np.concatenate([np.empty(0), *values])
+        for values in ([part.z for part in added], [part.log_p for part in added])
+    )
+    return strength_of_cells(of_pairs), GroupStrength(z, log_p)
 
 
 def _companions(sizes: Ints, products: sparse.csr_matrix, n: int, cue: Ints, given: Ints) -> list[Ints]:

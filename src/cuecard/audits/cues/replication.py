@@ -19,6 +19,9 @@ from cuecard.stats.arrays import Bools, Floats, Ints, chunks, divided
 from cuecard.stats.cues.replication import OUTCOMES, ShrunkShares, held_interval, replication
 from cuecard.stats.units.codes import counts_of_codes, first_of_code
 
+#: Rows that are looked at first where a few with a cue are wanted.
+FIRST_ROWS = 1 << 12
+
 
 @dataclass(frozen=True, eq=False)
 class CueRows:
@@ -83,7 +86,7 @@ class CueRows:
 
         Args:
             columns: numbers of the cues.
-            wanted: returns which rows of a slice are wanted for a cue, by its place in `columns`.
+            wanted: returns which of some rows are wanted for a cue, by its place in `columns`.
             stop: the row to end before.
             n: how many rows to return for each, at most.
         """
@@ -91,11 +94,18 @@ class CueRows:
         for where, rows in self.slices(stop):
             if all(len(some) >= n for some in found):
                 break
-            here = rows[:, list(columns)].tocsc()
-            for i, some in enumerate(found):
-                having = np.sort(here.indices[here.indptr[i] : here.indptr[i + 1]])
-                having = having[wanted(i, where)[having]][: n - len(some)]
-                found[i] = np.concatenate([some, having + where.start]).astype(np.int64)
+            # The first rows have most of them: few are looked at, then as many as were before.
+            start, end = 0, min(FIRST_ROWS, rows.shape[0])
+            while start < end and any(len(some) < n for some in found):
+                here, part = (
+                    rows[start:end, list(columns)].tocsc(),
+                    slice(where.start + start, where.start + end),
+                )
+                for i, some in enumerate(found):
+                    having = np.sort(here.indices[here.indptr[i] : here.indptr[i + 1]])
+                    having = having[wanted(i, part)[having]][: n - len(some)]
+                    found[i] = np.concatenate([some, having + part.start]).astype(np.int64)
+                start, end = end, min(2 * end, rows.shape[0])
         return found
 
 
@@ -299,7 +309,7 @@ class _Counted:
 
 def concerned(some: sparse.csr_matrix, sample: Instances, where: slice, chosen: Bools) -> sparse.csr_matrix:
     """Return which examples among some rows (rows) each cue (columns) concerns: those that have it, or differ in it."""
-    present = some[chosen]
+    present = some if chosen.all() else some[chosen]
     if not sample.grouped:
         return present
     member, size = _members(sample.example_codes[where][chosen])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -279,7 +280,7 @@ def strength_given_group(
         mass = shares_of_units(sizes, len(codes))
     weighted = weights is not None
     cells = group_cells(presence, codes, columns, stronger, wanted, mass, weighted=weighted)
-    return strength_in_strata(cells, weighted=weighted)
+    return strength_in_strata(strata_of_cells(cells, weighted=weighted))
 
 
 def shares_of_units(sizes: Ints, n: int) -> Floats:
@@ -308,7 +309,7 @@ def group_cells(
     *,
     weighted: bool = False,
 ) -> Floats:
-    """Return the sums over some instances that `strength_in_strata` takes: those of other instances are added to them.
+    """Return the sums over some instances that `strata_of_cells` takes: those of other instances are added to them.
 
     They are k, n, labelled and whole for every cue and stratum, and with `weighted` the squares of n and those of
     whole; the arguments are those of `strength_given_group`, with what each instance counts.
@@ -394,8 +395,12 @@ def _exactly(sums: Floats) -> Floats:
     return cells.reshape(len(sums), -1)
 
 
-def strength_in_strata(cells: Floats, *, weighted: bool = False) -> GroupStrength:
-    """Return what `strength_given_group` does, from the sums of `group_cells` over all instances."""
+#: Of every cue (rows) and stratum (columns), in whole instances: with cue and label, with the cue, with the label, all.
+Strata: TypeAlias = tuple[Ints, Ints, Ints, Ints]
+
+
+def strata_of_cells(cells: Floats, *, weighted: bool = False) -> Strata:
+    """Return the counts in all strata that have instances, from the sums of `group_cells` over all instances."""
     k, n, labelled, whole = cells[:4]
     if weighted:
         squares, all_squares = cells[4:]
@@ -403,13 +408,18 @@ def strength_in_strata(cells: Floats, *, weighted: bool = False) -> GroupStrengt
     else:
         counts = _rounded(k, n, labelled, whole)
     used = np.flatnonzero(counts[3].sum(axis=0) > 0) if len(k) else np.zeros(1, dtype=np.int64)
-    k_, n_, labelled_, whole_ = (part[:, used] for part in counts)
-    log_p = stratified_hypergeometric_log_p(k_.sum(axis=1), n_, labelled_, whole_)
-    z, _ = mantel_haenszel(*(part.astype(np.float64) for part in (k_, n_, labelled_, whole_)))
+    both, with_cue, with_label, every = (part[:, used] for part in counts)
+    return both, with_cue, with_label, every
+
+
+def strength_in_strata(strata: Strata) -> GroupStrength:
+    """Return what `strength_given_group` does of the cues whose strata are given."""
+    log_p = stratified_hypergeometric_log_p(strata[0].sum(axis=1), *strata[1:])
+    z, _ = mantel_haenszel(*(part.astype(np.float64) for part in strata))
     return GroupStrength(z, log_p)
 
 
-def _rounded(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> tuple[Ints, Ints, Ints, Ints]:
+def _rounded(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> Strata:
     """Return the four cells of every stratum as whole instances, and their sums."""
     cells = (k, n - k, labelled - k, whole - labelled - n + k)
     both, cue, label, neither = (np.rint(np.maximum(part, 0.0)).astype(np.int64) for part in cells)
