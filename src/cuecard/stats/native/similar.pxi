@@ -28,6 +28,40 @@ cdef inline void sink(double* score, int32_t* text, Py_ssize_t n, double added, 
     text[at] = of
 
 
+cdef inline Py_ssize_t looked_up_words(
+    const int32_t[::1] ids,
+    const int64_t[::1] offsets,
+    Py_ssize_t i,
+    const int64_t[::1] often,
+    int64_t budget,
+    int32_t[::1] seen,
+    int32_t[::1] words,
+) noexcept nogil:
+    """Put the different words of text i into `words`, the rarest first, and return how many of them are looked up.
+
+    `seen` has -2 - i for these words then.
+    """
+    cdef Py_ssize_t n = 0, t, k
+    cdef int64_t spent = 0, size
+    for k in range(offsets[i], offsets[i + 1]):
+        if seen[ids[k]] == -2 - i:
+            continue
+        seen[ids[k]] = <int32_t> (-2 - i)
+        size = often[ids[k]]
+        t = n
+        while t > 0 and often[words[t - 1]] > size:
+            words[t] = words[t - 1]
+            t -= 1
+        words[t] = ids[k]
+        n += 1
+    for t in range(n):
+        size = often[words[t]]
+        if spent + size > (budget if spent else 20 * budget):
+            return t
+        spent += size
+    return n
+
+
 def nearest_texts(
     const int32_t[::1] ids,
     const int64_t[::1] offsets,
@@ -52,7 +86,6 @@ def nearest_texts(
     # Texts that share a word are anywhere in memory, and are prefetched this far ahead.
     cdef Py_ssize_t longest = 1, n_words, n_touched, n_kept, n_having, ahead = 24
     cdef int32_t word
-    cdef int64_t spent, size
     cdef double similarity, added
     counts = np.zeros(n_types + 1, dtype=np.int64)
     cdef int64_t[::1] count = counts
@@ -67,19 +100,28 @@ def nearest_texts(
     cdef int64_t[::1] often = counts[1:].copy() if frequency is None else frequency
     cdef double[::1] weight = np.log((n_texts or n) / np.maximum(often, 1)) + common
     cdef double[::1] norm = np.zeros(n)
+    cdef int32_t[::1] words = np.empty(longest, dtype=np.int32)
+    # Only texts with the words that are looked up are listed: of few texts, these are few words, and rare ones.
+    listed = np.zeros(n_types, dtype=np.uint8)
+    cdef uint8_t[::1] is_listed = listed
+    with nogil:
+        for q in range(looked_up.shape[0]):
+            i = looked_up[q]
+            for t in range(looked_up_words(ids, offsets, i, often, budget, seen, words)):
+                is_listed[words[t]] = 1
+    counts[1:][listed == 0] = 0
     begins = np.cumsum(counts)
     cdef int64_t[::1] begin = begins
     cdef int64_t[::1] end = begins.copy()
     cdef int32_t[::1] having = np.empty(begins[n_types], dtype=np.int32)
     n_having = having.shape[0] - 1
-    seen[:] = -1
     with nogil:
         for i in range(n):
             for k in range(offsets[i], offsets[i + 1]):
                 word = ids[k]
                 norm[i] += weight[word]
-                if seen[word] != i:
-                    seen[word] = <int32_t> i
+                # A text that has the word twice is the last one that was listed.
+                if is_listed[word] and (end[word] == begin[word] or having[end[word] - 1] != i):
                     having[end[word]] = <int32_t> i
                     end[word] += 1
     nearest = np.full((looked_up.shape[0], n_nearest), -1, dtype=np.int32)
@@ -91,7 +133,6 @@ def nearest_texts(
     cdef int32_t[::1] touched = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] candidate = np.empty(n_candidates, dtype=np.int32)
     cdef double[::1] score = np.empty(n_candidates)
-    cdef int32_t[::1] words = np.empty(longest, dtype=np.int32)
     cdef double[::1] row = np.empty(longest + 1)
     # The last place of a word in the text, and the place before each with the same word.
     cdef int32_t[::1] last = np.empty(n_types, dtype=np.int32)
@@ -103,33 +144,17 @@ def nearest_texts(
                 shared[i, 1] = 1 / sqrt(norm[i])
         for q in range(looked_up.shape[0]):
             i = looked_up[q]
-            # The words of the text, the rarest first.
-            n_words = 0
+            n_words = looked_up_words(ids, offsets, i, often, budget, seen, words)
             for k in range(offsets[i], offsets[i + 1]):
                 word = ids[k]
                 before[k - offsets[i]] = last[word] if seen[word] == i else -1
                 last[word] = k - offsets[i]
-                if seen[word] == i:
-                    continue
                 seen[word] = i
-                size = often[word]
-                t = n_words
-                while t > 0 and often[words[t - 1]] > size:
-                    words[t] = words[t - 1]
-                    t -= 1
-                words[t] = word
-                n_words += 1
             # The weight of rare words that other texts share with it.
-            spent = 0
             n_touched = 0
             for t in range(n_words):
-                word = words[t]
-                size = often[word]
-                if spent + size > (budget if spent else 20 * budget):
-                    break
-                spent += size
-                added = weight[word]
-                for k in range(begin[word], begin[word + 1]):
+                added = weight[words[t]]
+                for k in range(begin[words[t]], begin[words[t] + 1]):
                     prefetch(&shared[having[min(k + ahead, n_having)], 0])
                     j = having[k]
                     if shared[j, 0] == 0:
