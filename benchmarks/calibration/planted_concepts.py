@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cuecard import audit
-from cuecard.audits import Concepts
+from cuecard.audits import Concepts, Cues
+from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances, load
 from cuecard.data.demo.language import draw_scenes, sentence, tell
+from cuecard.models import embeddings as model_embeddings
+from cuecard.models.discovered_concepts import WORDS, FoundConcepts
+from cuecard.stats.arrays import Bools, Singles
 
 Rng = np.random.Generator
+#: Texts of a pool that express no concept; and the embedding that looks its vectors up.
+PLAIN, POOL = "plain", "pool"
 
 #: How texts express each concept; {} is the plain sentence, without its full stop. No two ways share a telling word.
 CONCEPTS: Mapping[str, tuple[str, ...]] = {
@@ -77,20 +84,57 @@ def sentences(rng: Rng, n: int) -> list[str]:
     return [text[:-1] for text in clauses.select(sentence([pl.col("text")])).to_series()]
 
 
-def planted(rng: Rng, n: int, concept: str, *, coverage: float, share: float) -> tuple[Instances, np.ndarray]:
+def planted(
+    rng: Rng,
+    n: int,
+    concept: str,
+    *,
+    coverage: float,
+    share: float,
+    pool: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Instances, Bools]:
     """Return texts with two labels, and which express the concept: their label is "yes" in a share of them.
 
-    The other texts have "yes" as often as makes the labels equally frequent.
+    The other texts have "yes" as often as makes the labels equally frequent. Texts are drawn from a pool, or new.
     """
-    ways = CONCEPTS[concept]
     having = rng.random(n) < coverage
     rest = np.clip((0.5 - coverage * share) / (1 - coverage), 0, 1)
     yes = rng.random(n) < np.where(having, share, rest)
-    texts = [
-        ways[rng.integers(len(ways))].format(text) if has else f"{text}."
-        for text, has in zip(sentences(rng, n), having, strict=True)
-    ]
-    return load(pl.DataFrame({"text": texts, "label": np.where(yes, "yes", "no")})), having
+    if pool is None:
+        with_it, without = expressing(rng, int(having.sum()), concept), plain(rng, int((~having).sum()))
+    else:
+        with_it = rng.choice(pool[concept], int(having.sum()), replace=False).tolist()
+        without = rng.choice(pool[PLAIN], int((~having).sum()), replace=False).tolist()
+    texts = np.empty(n, dtype=object)
+    texts[having], texts[~having] = with_it, without
+    return load(pl.DataFrame({"text": texts.tolist(), "label": np.where(yes, "yes", "no")})), having
+
+
+def plain(rng: Rng, n: int) -> list[str]:
+    """Return sentences that express no concept."""
+    return [f"{text}." for text in sentences(rng, n)]
+
+
+def expressing(rng: Rng, n: int, concept: str) -> list[str]:
+    """Return sentences that express a concept, each in one of its ways."""
+    ways = CONCEPTS[concept]
+    return [ways[int(rng.integers(len(ways)))].format(text) for text in sentences(rng, n)]
+
+
+def pool_of_encoder(embed: str) -> Mapping[str, Sequence[str]]:
+    """Return texts whose vectors are read once, and register an embedding that looks them up."""
+    rng = np.random.default_rng(5)
+    pool = {PLAIN: plain(rng, 8_000)} | {concept: expressing(rng, 1_500, concept) for concept in CONCEPTS}
+    texts = pl.Series([text for some in pool.values() for text in some])
+    vectors, codes = model_embeddings.embed(texts, embed)
+    place = dict(zip(texts.to_list(), codes.tolist(), strict=True))
+
+    def look_up(texts: pl.Series, *, tokens: str, seed: int) -> Singles:
+        del tokens, seed
+        return vectors[[place[text] for text in texts.to_list()]]
+
+    model_embeddings.EMBEDDERS.add(POOL, look_up)
+    return pool
 
 
 def shuffled(rng: Rng, n: int, *, copies: int) -> Instances:
@@ -102,36 +146,82 @@ def shuffled(rng: Rng, n: int, *, copies: int) -> Instances:
     return load(pl.DataFrame({"text": [texts[i] for i in order], "label": named[order]}))
 
 
-def alarm(data: Instances, embed: str) -> tuple[bool, bool]:
-    """Return whether a card has a significant concept, and whether the first one is for "yes"."""
-    table = audit(data, audits=[Concepts(embed=embed)]).tables["concept_cues"]
+def first_concept(data: Instances, embed: str) -> tuple[dict[str, Any], Bools] | None:
+    """Return the first concept of a card and which texts have it, if it is significant."""
+    tables = audit(data, audits=[Concepts(embed=embed, most_texts=len(data))]).tables
+    table = tables["concept_cues"]
     if table.is_empty() or not table["significant"][0]:
-        return False, False
-    return True, table["label"][0] == "yes" and table["direction"][0] == "points to"
+        return None
+    found = FoundConcepts.of_tables(tables)
+    first = table.row(0, named=True)
+    return first, found.having(data)[:, found.names.index(first["concept"])]
 
 
-def main(sets: int, embed: str) -> None:
-    """Print the level on shuffled labels and on copies, and the power for concepts, with their numbers of sets."""
+def leads(data: Instances, planted: Bools, embed: str) -> bool:
+    """Return whether the first concept is for "yes", and its texts express the planted one twice as often as all do."""
+    found = first_concept(data, embed)
+    if found is None:
+        return False
+    first, having = found
+    right = first["label"] == "yes" and first["direction"] == POINTS_TO
+    return bool(right and planted[having].mean() >= 2 * planted.mean())
+
+
+def word_leads(rng: Rng, n: int, *, coverage: float, share: float) -> bool:
+    """Return whether a word in as many texts, of the same strength, is the first cue, and significant."""
+    having = rng.random(n) < coverage
+    yes = rng.random(n) < np.where(having, share, (0.5 - coverage * share) / (1 - coverage))
+    texts = [
+        f"{text}{', quixotic' if has else ''}." for text, has in zip(sentences(rng, n), having, strict=True)
+    ]
+    table = pl.DataFrame({"text": texts, "label": np.where(yes, "yes", "no")})
+    cues = audit(table, audits=[Cues(features=("word",))]).tables["cues"]
+    return bool(cues["significant"][0] and cues["feature"][0] == "quixotic")
+
+
+def level(sets: int, embed: str) -> None:
+    """Print on how many cards without any concept one is significant."""
     for copies in (1, 3):
-        alarms = [
-            alarm(shuffled(np.random.default_rng((70_000, i)), 900, copies=copies), embed)[0]
+        alarms = sum(
+            first_concept(shuffled(np.random.default_rng((70_000, i)), 900, copies=copies), embed) is not None
             for i in range(sets)
-        ]
+        )
         print(
-            f"shuffled, every text {copies} times: {sum(alarms)} of {sets} cards with a significant concept",
+            f"shuffled, every text {copies} times: {alarms} of {sets} cards with a significant concept",
             flush=True,
         )
-    for concept in CONCEPTS:
-        for n in (2_000, 6_000):
-            led = [
-                alarm(
-                    planted(np.random.default_rng((80_000, i)), n, concept, coverage=0.15, share=0.8)[0],
-                    embed,
-                )[1]
-                for i in range(max(sets // 10, 1))
-            ]
-            print(f"{concept}, {n:,} texts: led by the planted label in {sum(led)} of {len(led)}", flush=True)
+
+
+def power(sets: int, embed: str, cases: Sequence[tuple[float, float, int]]) -> None:
+    """Print in how many sets the planted concept leads, and in how many a word of the same strength does."""
+    pool = None if embed == WORDS else pool_of_encoder(embed)
+    method = embed if pool is None else POOL
+    for coverage, share, n in cases:
+        options = {"coverage": coverage, "share": share}
+        led = dict.fromkeys(CONCEPTS, 0)
+        for concept in CONCEPTS:
+            for i in range(sets):
+                rng = np.random.default_rng((80_000, i))
+                data, having = planted(rng, n, concept, pool=pool, **options)
+                led[concept] += leads(data, having, method)
+        words = sum(word_leads(np.random.default_rng((90_000, i)), n, **options) for i in range(sets))
+        print(
+            f"{coverage:.0%} of {n:,} texts, {share:.0%}: leads in {sum(led.values())} of {sets * len(led)}, "
+            f"{', '.join(f'{concept} {k}' for concept, k in led.items())} of {sets}; a word in {words} of {sets}",
+            flush=True,
+        )
+
+
+def main(sets: int, embed: str, *cases: str) -> None:
+    """Print the level; with cases such as 0.15/0.8/6000 (coverage, share, texts), the power for these."""
+    if not cases:
+        level(sets, embed)
+    parsed = [
+        (float(coverage), float(share), int(n)) for coverage, share, n in (case.split("/") for case in cases)
+    ]
+    if parsed:
+        power(sets, embed, parsed)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), *sys.argv[2:])

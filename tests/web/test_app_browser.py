@@ -86,6 +86,20 @@ def address(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "divergence_l2": [0.3, 0.01],
     }  # fmt: skip
     pl.DataFrame(regions).write_parquet(root / "cards" / "houses" / "tables" / "clusters.parquet")
+    concepts = {
+        "concept": ["maybe+perhaps", "ship+sea"], "label": ["no", "yes"], "direction": ["points to"] * 2,
+        "share": [0.9, 0.8], "share_low": [0.8, 0.7], "share_high": [0.95, 0.9], "chance": [0.5, 0.5],
+        "train_count": [2, 2], "q_value": [0.001, 0.01], "beyond_words": [True, False],
+        "words": ["maybe, perhaps", "ship, sea"], "significant": [True, True],
+    }  # fmt: skip
+    pl.DataFrame(concepts).write_parquet(root / "cards" / "houses" / "tables" / "concept_cues.parquet")
+    strengths = {
+        "concept": ["maybe+perhaps"] * 3 + ["ship+sea"] * 3, "strength": [0.4, 0.2, -0.1] * 2,
+        "texts": [1, 2, 3] * 2, "share": [1.0, 0.5, 0.667] * 2, "share_low": [0.2, 0.1, 0.2] * 2,
+        "share_high": [1.0, 0.9, 0.9] * 2,
+        "label": ["no", "yes", "no"] * 2, "text": [f"{HOSTILE} {i}" for i in range(6)],
+    }  # fmt: skip
+    pl.DataFrame(strengths).write_parquet(root / "cards" / "houses" / "tables" / "concept_strengths.parquet")
     steps = [(i / 100, 0.5 if i < 30 else 0.0, 0.0, 0.2 if i < 5 else 0.0) for i in range(41)]
     curve = pl.DataFrame(steps, schema=["threshold", "share_above", "null_low", "null_high"], orient="row")
     curve.write_parquet(root / "cards" / "houses" / "tables" / "cluster_curve.parquet")
@@ -351,6 +365,27 @@ def test_a_threshold_outlines_the_regions_that_deviate_and_names_them(page: Any,
     playwright.expect(page.locator("[data-map] .edge")).to_have_count(0)
     page.locator("[data-cluster]").select_option(label="nobody, street, house · no 90.0 %")
     page.get_by_role("link", name="See these examples").wait_for()
+
+
+def test_texts_of_a_concept_are_listed_by_strength_down_to_a_threshold(page: Any, address: str) -> None:
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    page.goto(f"{address}{card}/table/concept_cues")
+    page.get_by_role("link", name="ship+sea").click()
+    said, listed = page.locator("[data-said]"), page.locator("[data-texts] li")
+    playwright.expect(page.locator("[data-lead]")).to_contain_text(
+        "80.0 % (95 % CI 70.0 % to 90.0 %) of 2 instances"
+    )
+    playwright.expect(said).to_have_text("2 distinct texts: 50.0 % yes (95 % CI 10.0 % to 90.0 %)")
+    playwright.expect(listed).to_have_count(2)
+    playwright.expect(listed.first).to_contain_text(f"{HOSTILE} 3 +0.400")
+    page.locator("[data-threshold]").focus()
+    page.keyboard.press("End")
+    playwright.expect(said).to_contain_text("3 distinct texts: 66.7 % yes")
+    playwright.expect(said).to_contain_text("the card's threshold is higher")
+    playwright.expect(listed).to_have_count(3)
+    page.locator("[data-concept]").select_option(label="maybe+perhaps · no 90.0 %")
+    playwright.expect(listed.first).to_contain_text(f"{HOSTILE} 0 +0.400")
 
 
 def test_a_form_is_as_it_was_after_a_look_at_its_job_which_can_run_again(page: Any, address: str) -> None:

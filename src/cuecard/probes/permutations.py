@@ -15,6 +15,7 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test, share_interval, share_mean_interval, shared_texts
 from cuecard.probes.predictions import Probe
+from cuecard.probes.prompts.inputs import FULL, INPUTS
 from cuecard.probes.prompts.orders import references
 from cuecard.probes.variants import Orders
 from cuecard.stats.arrays import Bools, Ints
@@ -63,9 +64,10 @@ class Permutations(Probe):
             movable = answers.movable
             if movable.sum() < FEWEST:
                 raise Skip(f"needs at least {FEWEST} examples whose options move, found {int(movable.sum())}")
-            models.append({"model": model, **_scores(answers, examples, shared)})
-            places += [{"model": model, **row} for row in _places(answers, examples, shared)]
-            agreement += [{"model": model, **row} for row in _consistency(answers, examples)]
+            name = {"model": model, "input": input_of(model)}
+            models.append({**name, **_scores(answers, examples, shared)})
+            places += [{**name, **row} for row in _places(answers, examples, shared)]
+            agreement += [{**name, **row} for row in _consistency(answers, examples)]
         kept = options_in_place(examples)
         tables = {
             NAME: pl.DataFrame(models),
@@ -180,6 +182,12 @@ def _places(answers: Answers, examples: Examples, shared: Sequence[Ints]) -> lis
     return rows
 
 
+def input_of(model: str) -> str:
+    """Return what a model was shown, by the end of its name; the tables have it beside names that may be long."""
+    end = model.rpartition(" · ")[2]
+    return end if any(end in of_task for of_task in INPUTS.values()) else FULL
+
+
 def place_name(place: int, *, grouped: bool) -> str:
     """Return what a place is called: its letter, or where a label is listed."""
     return ascii_uppercase[place % 26] if grouped else f"label listed {place + 1}."
@@ -260,6 +268,7 @@ def _p(value: float) -> str:
 
 _MODELS = {
     "model": Column("Model"),
+    "input": Column("Input"),
     "accuracy": Column("Accuracy", "percent", "mean over all orders"),
     **interval_columns("accuracy_", brief=True),
     "published": Column("First order", "percent", "accuracy in the published order"),
@@ -271,6 +280,7 @@ _MODELS = {
 }
 _PLACES = {
     "model": Column("Model"),
+    "input": Column("Input"),
     "place": Column("Place"),
     "answered": Column("Answered", "percent", "share of the answers at this place"),
     "expected": Column("Expected", "percent", "share if content alone decided"),
@@ -281,6 +291,7 @@ _PLACES = {
 }
 _CONSISTENCY = {
     "model": Column("Model"),
+    "input": Column("Input"),
     "answers": Column("Answers"),
     "n": Column("Examples", "count"),
     "share": Column("Share", "percent"),

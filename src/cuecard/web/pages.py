@@ -148,6 +148,14 @@ def cue_page(request: Request, entry: Entries, service: Services, family: str, f
     return _of_card(request, service, entry, "cue.html.j2", family=family, feature=feature)
 
 
+@router.get("/cards/{card}/concepts")
+def concepts_page(
+    request: Request, entry: Entries, service: Services, name: Annotated[str, Query(max_length=500)] = ""
+) -> HTMLResponse:
+    """Show one discovered concept: its texts by strength, and what another threshold would make of it."""
+    return _of_card(request, service, entry, "concepts.html.j2", feature=name)
+
+
 @router.get("/cards/{card}/examples")
 def examples_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
     """Show the examples of a card."""

@@ -83,6 +83,21 @@ def test_a_concept_that_no_word_says_is_found_and_leads() -> None:
     assert (examples.filter(pl.col("kind") == "near miss")["score"] <= 0).all()
 
 
+def test_texts_are_listed_by_strength_with_the_share_of_the_label_down_to_each() -> None:
+    card = _card(_texts(1, 1_500, share=0.9))
+    name, label = card.tables["concept_cues"].row(0, named=True)["concept"], "yes"
+    rows = card.tables["concept_strengths"].filter(pl.col("concept") == name)
+    assert rows["strength"].is_sorted(descending=True)
+    assert rows["text"].is_unique().all()
+    assert rows["texts"][:20].to_list() == list(range(1, 21))
+    hits = (rows["label"] == label)[:20].cum_sum()
+    assert rows["share"][:20].to_list() == pytest.approx((hits / rows["texts"][:20]).to_list())
+    having = rows.filter(pl.col("strength") > 0)
+    assert having["texts"].max() <= card.tables["concept_cues"]["train_count"][0]  # type: ignore[operator]
+    assert 0 < having.height < rows.height  # down to texts that lack it
+    assert (rows["share_low"] <= rows["share"]).all()
+
+
 def test_no_word_of_the_planted_concept_is_a_cue() -> None:
     card = cc.audit(_texts(1, 1_500), audits=[cc.Cues(features=("word",))])
     assert not card.tables["cues"]["significant"].any()

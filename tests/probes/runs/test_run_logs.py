@@ -131,7 +131,7 @@ def test_helm(tmp_path, statistics):
 
 
 def test_promptfoo_in_all_its_forms(tmp_path):
-    rows = _promptfoo(RIGHT, "openai:a") + _promptfoo([not hit for hit in RIGHT], "openai:b")
+    rows = _promptfoo(RIGHT, "openai:a") + _promptfoo([not hit for hit in RIGHT], "openai:b", prompt=1)
     (tmp_path / "v3.json").write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": rows}}))
     (tmp_path / "v4.json").write_text(json.dumps({"id": "e", "results": rows}))
     _lines(tmp_path / "lines.jsonl", rows)

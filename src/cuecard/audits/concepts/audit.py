@@ -27,6 +27,7 @@ from cuecard.audits.concepts.naming import (
     described,
     example_table,
     names_of,
+    strength_table,
     telling_words,
 )
 from cuecard.audits.concepts.testing import (
@@ -145,7 +146,7 @@ class Concepts:
         model = word_model(train, parts.finding, units, self.scope, tokens, seed=self.seed)
         space = TextSpace.of(model, parts.finding, embedding, tokens, self.scope, seed=self.seed)
         own = train.rows(parts.finding)
-        found = find_concepts(own, units[parts.finding], model.unexplained, space, seed=self.seed)
+        found = find_concepts(own, units[parts.finding], model, space, seed=self.seed)
         words = telling_words(tokenise(scoped_text(own, self.scope), tokens), found.having(own))
         concepts = found.chosen(np.arange(len(words)), names_of(words))
         tested = sample.rows(
@@ -167,6 +168,13 @@ class Concepts:
         examples = example_table(
             second, scoped_text(second, self.scope), concepts, concepts.scores(second), shown, units[parts.testing]
         )  # fmt: skip
+        strengths = strength_table(
+            second,
+            scoped_text(second, self.scope),
+            concepts,
+            concepts.scores(second),
+            dict(table.filter("significant").select("concept", "label").iter_rows()),
+        )
         summary: Summary = {
             "embedding": embedding,
             "tokens": tokens,
@@ -181,9 +189,12 @@ class Concepts:
             "significant": int(table["significant"].sum()),
             "cues": int((table["significant"] & table["is_cue"]).sum()),
             "beyond_words": int((table["significant"] & table["beyond_words"]).sum()),
+            "strongest_words": by_words.present.shape[1],
             "bits": {name: [one.value, one.low, one.high] for name, one in bits.items()},
         }
         tables = {**concepts.tables(), "concept_cues": table, "concept_examples": examples}
+        if strengths.height:
+            tables["concept_strengths"] = strengths
         findings = concept_findings(cues.findings, table, summary, tested)
         smallest = [cues.smallest_q]
         if self.endpoint is not None and self.endpoint_model is not None:

@@ -38,8 +38,9 @@ ACTIVE = 4
 MOST_SKEWED = 16
 #: A concept of fewer texts of the first half cannot be tested, and one of more is the usual text.
 FEWEST_TEXTS, LEAST_COVERAGE, MOST_COVERAGE = 20, 0.01, 0.3
-#: Share of the texts that have a concept found by what words leave unexplained: those with the highest scores.
-COVERAGE_OF_UNEXPLAINED = 0.2
+#: Share of the texts that have a concept found by labels, or by what words leave unexplained of them: those with the
+#: highest scores.
+COVERAGE_OF_LABEL, COVERAGE_OF_UNEXPLAINED = 0.1, 0.2
 #: Standard errors by which labels of the first half differ with a concept that is tested: fewer tests find more.
 PROMISING = 1.5
 #: Coverages at which scores may be divided.
@@ -48,6 +49,8 @@ COVERAGES = 12
 SAME = 0.5
 #: Inverse of the penalty on the weights of words.
 STRENGTH = 4.0
+#: Margin of a label that no row has.
+OF_NO_ROW = -10.0
 #: Penalty on directions of what is unexplained, in mean variances of a dimension.
 SHRINKAGE = 0.3
 
@@ -97,12 +100,15 @@ class WordModel:
     """What the words of a text say about its label: learned on one half, with guesses for all rows.
 
     `margins` are rows × labels (rows × 1 of choices: how far each is from being the right one), those of the first half
-    from models that have not seen their unit; `unexplained` are its labels less the probabilities of these.
+    from models that have not seen their unit; `gold` are its labels in the same form, and `unexplained` those less the
+    probabilities of these margins. `slopes` are words × labels.
     """
 
     matrix: sparse.csr_matrix
     words: WeightedWords
+    slopes: Floats
     margins: Floats
+    gold: Bools
     unexplained: Floats
 
 
@@ -117,10 +123,12 @@ def word_model(
     width = 1 if data.grouped else len(data.labels)
     margins = np.zeros((len(data), width))
 
-    def learned(some: Ints, guessed: Ints) -> None:
-        margins[guessed] = _fitted(matrix, data, some, guessed, seed)
+    def learned(some: Ints, guessed: Ints) -> Floats:
+        slopes, intercept = _fitted(matrix, data, some, seed)
+        margins[guessed] = matrix[guessed] @ slopes + intercept
+        return slopes
 
-    learned(rows, np.flatnonzero(~finding))
+    slopes = learned(rows, np.flatnonzero(~finding))
     fold = np.random.default_rng((FOLDS, seed)).random(int(units.max(initial=-1)) + 1) < 0.5
     first = fold[units[rows]]
     for side in (first, ~first):
@@ -133,21 +141,23 @@ def word_model(
         odds = np.exp(margins[rows] - margins[rows].max(axis=1, keepdims=True))
         p = odds / odds.sum(axis=1, keepdims=True)
         gold = data.label_codes[rows][:, None] == np.arange(width)
-    return WordModel(matrix, words, margins, gold - p)
+    return WordModel(matrix, words, slopes, margins, gold, gold - p)
 
 
-def _fitted(matrix: sparse.csr_matrix, data: Instances, learn: Ints, guess: Ints, seed: int) -> Floats:
-    """Return the margins of some rows by a model of others; zeros where these have too few labels."""
+def _fitted(matrix: sparse.csr_matrix, data: Instances, learn: Ints, seed: int) -> tuple[Floats, Floats]:
+    """Return the slopes and the intercept of a model of some rows; zeros where these have too few labels."""
     width = 1 if data.grouped else len(data.labels)
     codes = data.label_codes[learn]
     if len(np.unique(codes)) < 2:
-        return np.zeros((len(guess), width))
+        return np.zeros((matrix.shape[1], width)), np.zeros(width)
     model = LinearModel(strength=STRENGTH, seed=seed)
     if data.grouped:
         model.fit(matrix[learn], (codes == 0).astype(np.int64), groups=data.example_codes[learn])
-        return model.decision_function(matrix[guess])[:, None]
-    margins = model.fit(matrix[learn], codes).decision_function(matrix[guess])
-    return np.pad(margins, ((0, 0), (0, width - margins.shape[1])), constant_values=margins.min(initial=0.0))
+        return model.coef_[:, None], model.intercept_
+    model.fit(matrix[learn], codes)
+    beyond = width - model.coef_.shape[1]  # labels that no row has
+    slopes = np.pad(model.coef_, ((0, 0), (0, beyond)))
+    return slopes, np.pad(model.intercept_, (0, beyond), constant_values=OF_NO_ROW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,48 +190,61 @@ class TextSpace:
         rows = self.words.rows(scoped_text(data, self.scope), self.tokens)
         return np.asarray(rows @ self.basis, dtype=np.float32)
 
+    def weights(self, directions: Singles) -> Singles:
+        """Return what every word, or dimension of the encoder, adds to the scores of directions of this space."""
+        return directions if self.basis is None else np.asarray(self.basis @ directions, dtype=np.float32)
+
     def concepts(
-        self, columns: Singles, thresholds: Floats, relative: Bools, names: Sequence[str]
+        self, weights: Singles, thresholds: Floats, relative: Bools, names: Sequence[str]
     ) -> FoundConcepts:
-        """Return concepts that lie in some directions of this space."""
-        weights = columns if self.basis is None else np.asarray(self.basis @ columns, dtype=np.float32)
+        """Return concepts with such weights."""
         return FoundConcepts(
             tuple(names), weights, thresholds, relative, self.embedding, self.tokens, self.scope, self.words
         )
 
 
+class _Directions(NamedTuple):
+    """Weights as columns, whether scores are beside rivals, and the share of texts with each where it is set."""
+
+    weights: Singles
+    relative: bool
+    coverage: float | None = None
+
+
 def find_concepts(
-    own: Instances, units: Ints, unexplained: Floats, space: TextSpace, *, seed: int
+    own: Instances, units: Ints, model: WordModel, space: TextSpace, *, seed: int
 ) -> FoundConcepts:
     """Return the concepts of the instances of the first half, by numbers.
 
-    Directions come from a sparse dictionary of the embedding, in which each text is a sum of a few, and from what words
-    leave unexplained of each label. Of choices, both are also looked for in their difference from their rivals. Those
-    of which the labels of the first half say nothing are left out, and need not be tested on the second.
+    Directions come from a sparse dictionary of the embedding, in which each text is a sum of a few; from the labels;
+    and from what words leave unexplained of each label. Of choices, all are also looked for in their difference from
+    their rivals. Those of which the labels of the first half say nothing are left out, and need not be tested on the
+    second.
     """
     first = first_copies(own, units)
     vectors = space.vectors(own)
-    found = [(_without_labels(vectors[first], seed=seed), False)]
     beside = vectors
+    found = [_Directions(space.weights(_without_labels(vectors[first], seed=seed)), False)]
     if own.grouped:
         beside = beside_rivals(vectors.astype(np.float64), own).astype(np.float32)
-        found.append((_without_labels(beside[first], seed=seed), True))
-    found.append((_unexplained(beside, unexplained), own.grouped))
-    columns = np.concatenate([some for some, _ in found], axis=1)
-    relative = np.concatenate([np.full(some.shape[1], of_rivals) for some, of_rivals in found])
-    numbers = [str(i) for i in range(columns.shape[1])]
-    scores = space.concepts(columns, np.zeros(len(numbers)), relative, numbers).scores(own)[first]
-    divided = [_divided(scores[:, i]) for i in range(len(numbers))]
-    for i in range(
-        len(numbers) - found[-1][0].shape[1], len(numbers)
-    ):  # these say most, and are never duplicates
-        divided[i] = _Division(_threshold(scores[:, i], COVERAGE_OF_UNEXPLAINED), np.inf)
+        found.append(_Directions(space.weights(_without_labels(beside[first], seed=seed)), True))
+    # By words, what the model of words has learned says most: few of its words are in a basis of fewer dimensions.
+    by_label = model.slopes if space.embedding == WORDS else _slopes(beside, model.gold)
+    found.append(_Directions(_of_each(by_label), own.grouped, COVERAGE_OF_LABEL))
+    unexplained = space.weights(_of_each(_slopes(beside, model.unexplained)))
+    found.append(_Directions(unexplained, own.grouped, COVERAGE_OF_UNEXPLAINED))
+    weights = np.concatenate([some.weights for some in found], axis=1)
+    relative = np.concatenate([np.full(some.weights.shape[1], some.relative) for some in found])
+    numbers = [str(i) for i in range(weights.shape[1])]
+    scores = space.concepts(weights, np.zeros(len(numbers)), relative, numbers).scores(own)[first]
+    coverages = [some.coverage for some in found for _ in range(some.weights.shape[1])]
+    divided = [_divided(scores[:, i], coverage) for i, coverage in enumerate(coverages)]
     thresholds = np.array([one.threshold for one in divided])
     having = scores > thresholds
     kept = _distinct(having, np.array([one.clearness for one in divided]))
     z = label_z(having[:, kept].astype(np.float64), own.label_codes[first], len(own.labels))
     kept = [i for i, strength in zip(kept, z, strict=True) if strength >= PROMISING]
-    return space.concepts(columns[:, kept], thresholds[kept], relative[kept], [str(i) for i in kept])
+    return space.concepts(weights[:, kept], thresholds[kept], relative[kept], [str(i) for i in kept])
 
 
 def _without_labels(vectors: Singles, *, seed: int) -> Singles:
@@ -232,19 +255,26 @@ def _without_labels(vectors: Singles, *, seed: int) -> Singles:
     return np.concatenate([dictionary.encoder[dictionary.usage > 0].T, skewed], axis=1)
 
 
-def _unexplained(vectors: Singles, unexplained: Floats) -> Singles:
-    """Return for every label the direction in which texts with it lie that words do not predict to have it, as columns.
-
-    It is that of a ridge regression of what is unexplained; of two labels, or of choices, it also has an opposite.
-    """
+def _slopes(vectors: Singles, values: Matrix) -> Floats:
+    """Return the slopes of a ridge regression of every column of values on the vectors."""
     centred = (vectors - vectors.mean(axis=0)).astype(np.float64)
     covariance = centred.T @ centred / len(centred)
     penalty = SHRINKAGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
-    slopes = np.linalg.solve(covariance + penalty, centred.T @ unexplained / len(centred))
-    if slopes.shape[1] == 1:
-        slopes = np.column_stack([slopes, -slopes])
-    lengths = np.linalg.norm(slopes, axis=0)
-    return np.asarray((slopes / np.maximum(lengths, 1e-12))[:, lengths > 1e-9], dtype=np.float32)
+    return np.asarray(np.linalg.solve(covariance + penalty, centred.T @ values / len(centred)))
+
+
+def _of_each(slopes: Floats) -> Singles:
+    """Return for every label the direction of length one in which it lies from the others, as columns.
+
+    The slopes of choices are those of the right one, and the wrong ones lie in the opposite direction.
+    """
+    of_each = (
+        np.column_stack([slopes, -slopes])
+        if slopes.shape[1] == 1
+        else slopes - slopes.mean(axis=1, keepdims=True)
+    )
+    lengths = np.linalg.norm(of_each, axis=0)
+    return np.asarray((of_each / np.maximum(lengths, 1e-12))[:, lengths > 1e-9], dtype=np.float32)
 
 
 class _Division(NamedTuple):
@@ -254,12 +284,15 @@ class _Division(NamedTuple):
     clearness: float
 
 
-def _divided(scores: Floats) -> _Division:
-    """Return the threshold above which few scores lie that differ most from all others.
+def _divided(scores: Floats, coverage: float | None) -> _Division:
+    """Return the threshold above which few scores lie that differ most from all others, or a share of all.
 
     It is that of Otsu (1979), where the variance between the two groups is largest: of the coverages that a concept may
-    have, the one at which it exceeds most what dividing a normal distribution there gives.
+    have, the one at which it exceeds most what dividing a normal distribution there gives. What is given a coverage
+    says most of the labels, and is never left out as a duplicate of something clearer.
     """
+    if coverage is not None:
+        return _Division(_threshold(scores, coverage), np.inf)
     rising = np.sort(scores)
     n = len(rising)
     spread = float(rising.var())

@@ -28,7 +28,7 @@ def concept_findings(
 ) -> list[Finding]:
     """Return the findings of the cue audit of the concepts as those of concepts, with what each adds to words.
 
-    A concept that adds nothing to length and to the words of its texts is of low severity: the words may be the cue.
+    A concept that adds nothing to length and to the strongest words is of low severity: these words may be the cue.
     """
     rows = {row["concept"]: row for row in table.iter_rows(named=True)}
     findings = []
@@ -61,7 +61,8 @@ def _overall(finding: Finding, summary: Summary) -> Finding:
         title = "Discovered concepts predict the label"
         text = (
             f"{found}: {significant} {'is' if significant == 1 else 'are'} associated with a label (q ≤ {alpha:g}), "
-            f"and {beyond} of them {'adds' if beyond == 1 else 'add'} to what length and words predict."
+            f"and {beyond} of them {'adds' if beyond == 1 else 'add'} to what length and the "
+            f"{summary['strongest_words']} strongest words predict."
         )
         severity = finding.severity if beyond else _at_most_low(finding.severity)
         if finding.value and "weakly" in finding.title:
@@ -82,10 +83,11 @@ def _concept(finding: Finding, row: Summary, summary: Summary) -> Finding:
         ConceptFamily.phrase.format(row["concept"]), row["concept"]
     )
     q = probability(row["q_given_words"])
+    given = f" Given length and the {summary['strongest_words']} strongest words, it is"
     if row["beyond_words"]:
-        adds = f" Given length and the words of the text, it is still significant (q = {q})."
+        adds = f"{given} still significant (q = {q})."
     else:
-        adds = f" Given length and the words of the text, it is not significant (q = {q}): words may say all of it."
+        adds = f"{given} not significant (q = {q}): words may say all of it."
     beside = " A choice has it or not beside the other choices of its example." if row["relative"] else ""
     return replace(
         finding,

@@ -18,6 +18,7 @@ from cuecard.models.answers import AnswerCache, Question
 from cuecard.models.discovered_concepts import FoundConcepts
 from cuecard.models.endpoint import Endpoint, EndpointError
 from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.intervals import wilson
 from cuecard.stats.scores.auc import label_auc
 from cuecard.text import Encoded, Tokens, presence_counts
 
@@ -29,6 +30,9 @@ JOINT = "+"
 PRIOR = 50.0
 #: Examples with a concept that are shown, and as many that just lack it.
 EXAMPLES = 3
+#: The strongest texts that are listed one by one, and how many weaker ones at growing distances; the last ones lack the
+#: concept, up to as many as have it.
+STRONGEST, WEAKER = 20, 40
 
 
 def telling_words(tokens: Tokens, having: Bools) -> list[list[str]]:
@@ -101,6 +105,49 @@ def example_table(
         pl.col("example_id").cast(pl.String), pl.col("split").cast(pl.String), pl.col("label").cast(pl.String)
     ).with_columns(texts.alias("text"))
     return pl.concat([table.drop("row"), about[table["row"]]], how="horizontal")
+
+
+def strength_table(
+    data: Instances, texts: pl.Series, concepts: FoundConcepts, scores: Floats, labels: Mapping[str, str]
+) -> pl.DataFrame:
+    """Return for some concepts, with the label of each, distinct texts from the strongest on, by falling strength.
+
+    `strength` is the score above the threshold; `texts` says how many distinct texts are at least as strong, and
+    `share` how many of those have the label: what the concept would be with its threshold there.
+    """
+    first = texts.is_first_distinct().to_numpy()
+    rows = np.flatnonzero(first)
+    parts = []
+    for name, label in labels.items():
+        i = concepts.names.index(name)
+        above = scores[rows, i] - concepts.thresholds[i]
+        order = np.argsort(-above, kind="stable")
+        most = min(2 * max(int((above > 0).sum()), STRONGEST), len(order))
+        ranks = np.unique(
+            np.concatenate(
+                [np.arange(min(STRONGEST, most)), np.geomspace(1, most, WEAKER).astype(np.int64) - 1]
+            )
+        )
+        hits = np.cumsum((data.table["label"] == label).to_numpy()[rows[order]])[ranks]
+        low, high = wilson(hits, ranks + 1)
+        listed = rows[order[ranks]]
+        parts.append(
+            pl.DataFrame(
+                {
+                    "concept": [name] * len(ranks),
+                    "strength": above[order[ranks]],
+                    "texts": ranks + 1,
+                    "of_label": [label] * len(ranks),
+                    "share": hits / (ranks + 1),
+                    "share_low": low,
+                    "share_high": high,
+                    "example_id": data.table["example_id"].cast(pl.String).gather(listed),
+                    "label": data.table["label"].cast(pl.String).gather(listed),
+                    "text": texts.gather(listed),
+                }
+            )
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
 
 
 def _below(above: Floats) -> Ints:

@@ -62,10 +62,10 @@ def _strongest(matrix: sparse.csr_matrix, own: Instances) -> Ints:
 def given_words(
     data: Instances, having: Bools, labels: Ints, words: WordsOfHalf, lengths: Ints, units: Ints
 ) -> tuple[Floats, Floats]:
-    """Return z and log p of every concept and its label, given length and what the words of a text say.
+    """Return z and log p of every concept and its label, given length and the strongest words.
 
-    A score test of the concept in a logistic regression of its label on log length, plain and squared, the margin of
-    the model of words and the strongest words; of choices, in a conditional one within examples.
+    A score test of the concept in a logistic regression of its label on log length, plain and squared, and the
+    strongest words; of choices, in a conditional one within examples.
 
     Args:
         data: the instances of the second half.
@@ -76,13 +76,10 @@ def given_words(
         units: codes that copies share.
     """
     logs = np.log1p(lengths.astype(np.float64))
+    properties = np.column_stack([logs, logs**2, words.present.toarray()])
     z, log_p = np.full(having.shape[1], np.nan), np.zeros(having.shape[1])
     for label in np.unique(labels).tolist():
         of_label = np.flatnonzero(labels == label)
-        margin = (
-            words.margins[:, 0] if data.grouped else words.margins[:, label] - _others(words.margins, label)
-        )
-        properties = np.column_stack([logs, logs**2, margin, words.present.toarray()])
         present = sparse.csr_matrix(having[:, of_label].astype(np.float64))
         if data.grouped:  # the second label is the first one turned round
             test = features_given(data.label_codes == 0, data.example_codes, properties, present, units=units)
@@ -91,11 +88,6 @@ def given_words(
         z[of_label] = test.z if label == 0 or not data.grouped else -test.z
         log_p[of_label] = np.nan_to_num(test.log_p)
     return z, log_p
-
-
-def _others(margins: Floats, label: int) -> Floats:
-    others = np.delete(margins, label, axis=1)
-    return np.asarray(others.max(axis=1) if others.shape[1] else np.zeros(len(margins)))
 
 
 def _binary(hits: Bools, properties: Floats, present: sparse.csr_matrix, units: Ints) -> GivenProperties:

@@ -21,7 +21,11 @@ def concepts_view(outcome: Outcome) -> View:
     figures = [
         KeyFigure("concepts tested", count(summary["tested"])),
         KeyFigure("significant concepts", count(summary["significant"]), f"q ≤ {summary['alpha']:g}"),
-        KeyFigure("add to words", count(summary["beyond_words"]), "given length and words"),
+        KeyFigure(
+            "add to words",
+            count(summary["beyond_words"]),
+            f"given length and {summary['strongest_words']} words",
+        ),
         KeyFigure("explained by concepts", f"{value:z.3f} bits", ci(low, high, fine)),
     ]
     return View(
@@ -45,8 +49,8 @@ def _made(summary: dict[str, object]) -> str:
 
 def _notes(summary: dict[str, object]) -> list[str]:
     notes = [
-        "“Adds to words” is a test of the concept in a logistic regression of the label on text length, the guess of a "
-        "model of words that was trained on the first half, and the 30 strongest words.",
+        "“Adds to words” is a test of the concept in a logistic regression of the label on text length and the "
+        f"{summary['strongest_words']} words that predict labels best in the first half.",
         "Bits are those of a linear model of each input, on texts of the second half that it was not trained on; 0 is "
         "what the shares of the labels say.",
     ]
@@ -119,7 +123,7 @@ def _tables(outcome: Outcome, table: pl.DataFrame) -> list[Table]:
         **interval_columns("share_", of="the share"),
         "chance": Column("Chance", "percent"),
         "q_value": Column("q", "probability", "adjusted over all concepts (false discovery rate)"),
-        "beyond_words": Column("Adds to words", hint="significant given length and the words of the text"),
+        "beyond_words": Column("Adds to words", hint="significant given length and the strongest words"),
         "q_given_words": Column("q given words", "probability", brief=False),
         "words": Column("Words", brief=False),
     }

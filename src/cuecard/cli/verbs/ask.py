@@ -219,7 +219,7 @@ def ask(
             raise UsageError(f"--judge-as asks about responses and takes no {listed(wrong)}.")
         changes = {"perturb": comma_list(perturb)} if perturb else {}
         asked = ask_judge_file(load, out, endpoint, model, forms=comma_list(judge), **changes, **requests)
-        unread, following = asked["score"].null_count(), join(["cuecard", "probe", "--judge-as", str(out)])
+        unread, following = asked["score"].null_count(), join(["cuecard", "probe", "--judge", str(out)])
     else:
         if perturb:
             raise UsageError("--perturb changes responses that are judged: add --judge-as score.")

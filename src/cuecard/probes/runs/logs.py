@@ -322,15 +322,20 @@ def _promptfoo(document: Any, path: Path) -> list[RunLog]:
 
 
 def _promptfoo_rows(rows: list[Item], path: Path) -> list[RunLog]:
-    """Read one result per test, prompt and provider; a model is a provider, with its prompt where there are several."""
-    prompts = {row.get("promptIdx", 0) for row in rows}
+    """Read one result per test, prompt and provider; a model is a provider, with its prompt where there are several.
+
+    `promptIdx` counts the pairs of provider and prompt.
+    """
+    prompts: dict[str, list[int]] = {}
+    for row in rows:
+        of_provider = prompts.setdefault(_provider(row, path), [])
+        if (number := row.get("promptIdx", 0)) not in of_provider:
+            of_provider.append(number)
     models: dict[str, list[Item]] = {}
     for row in rows:
-        provider = row.get("provider") or {}
-        name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else str(provider)
-        name = name or path.stem
-        if len(prompts) > 1:
-            name = f"{name} · prompt {row.get('promptIdx', 0) + 1}"
+        name = _provider(row, path)
+        if len(prompts[name]) > 1:
+            name = f"{name} · prompt {prompts[name].index(row.get('promptIdx', 0)) + 1}"
         variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
         item = str(row["testIdx"]) if "testIdx" in row else _text(variables)
         models.setdefault(name, []).append(
@@ -343,6 +348,12 @@ def _promptfoo_rows(rows: list[Item], path: Path) -> list[RunLog]:
             }
         )
     return [_log(name, items, str(path), path.stem) for name, items in models.items()]
+
+
+def _provider(row: Item, path: Path) -> str:
+    provider = row.get("provider") or {}
+    name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else str(provider)
+    return name or path.stem
 
 
 def _is_deepeval(document: Any) -> bool:

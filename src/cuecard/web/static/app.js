@@ -347,6 +347,7 @@
         table.replaceChildren(
           el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: numeric(column) ? "number" : "", "aria-sort": state.sort === column ? (state.up ? "ascending" : "descending") : undefined }, el("button", { type: "button", onclick: () => { state = { sort: column, up: state.sort === column ? !state.up : !numeric(column), offset: 0 }; load(); } }, (table.dataset.columns && HEADS[column]) || column.replaceAll("_", " ")))))),
           el("tbody", {}, ...page.rows.map((row) => el("tr", {}, ...columns.map((column, i) => {
+            if (name === "concept_cues" && column === "concept") return el("th", { scope: "row" }, el("a", { href: `/cards/${card}/concepts?${new URLSearchParams({ name: row.concept })}` }, bdi(row.concept)));
             if (name === "cues" && column === "feature") return el("th", { scope: "row" }, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)));
             if (column === "label" && row.label !== null) return el("td", {}, chip(row.label));
             return el(i ? "td" : "th", { class: typeof row[column] === "number" ? "number" : column === "direction" ? "date" : "", scope: i ? undefined : "row" }, bdi(cell(column, row[column])));
@@ -429,6 +430,32 @@
       form.addEventListener("input", later(show));
       form.addEventListener("submit", (event) => event.preventDefault());
       show();
+    },
+
+    async concepts() {
+      const { tables } = await api(`/cards/${card}/tables`), menu = $("[data-concept]"), slider = $("[data-threshold]");
+      if (!tables.includes("concept_strengths")) { $("[data-lead]").textContent = "No concept on this card predicts a label."; return; }
+      const found = await api(`/cards/${card}/tables/concept_cues?${new URLSearchParams({ where: "significant:=:true", limit: 200 })}`);
+      for (const one of found.rows) menu.append(el("option", { value: one.concept }, `${one.concept} · ${one.label} ${percent(one.share)}`));
+      if (found.rows.some((one) => one.concept === body.dataset.feature)) menu.value = body.dataset.feature;
+      async function load() {
+        const row = found.rows.find((one) => one.concept === menu.value);
+        const { rows } = await api(`/cards/${card}/tables/concept_strengths?${new URLSearchParams({ where: `concept:=:${row.concept}`, sort: "texts", descending: false, limit: 200 })}`);
+        $("[data-lead]").replaceChildren(row.direction === "rules out" ? "Rules out " : "Associated with ", chip(row.label), `: ${percent(row.share)} (95 % CI ${percent(row.share_low)} to ${percent(row.share_high)}) of ${whole(row.train_count)} instances; chance is ${percent(row.chance)}, q = ${cell("q", row.q_value)}. ${row.beyond_words ? "It adds" : "It does not add"} to length and the strongest words. Words: ${row.words}.`);
+        slider.max = rows.length - 1;
+        slider.value = Math.max(rows.findLastIndex((one) => one.strength > 0), 0);
+        const mark = () => {
+          const at = Number(slider.value), one = rows[at];
+          $("[data-said]").textContent = `${whole(one.texts)} distinct texts: ${percent(one.share)} ${row.label} (95 % CI ${percent(one.share_low)} to ${percent(one.share_high)})${one.strength > 0 ? "" : "; the card's threshold is higher"}`;
+          slider.setAttribute("aria-valuetext", $("[data-said]").textContent);
+          $("[data-note]").textContent = `${whole(at + 1)} of these texts, by strength`;
+          $("[data-texts]").replaceChildren(...rows.slice(0, at + 1).map((each) => el("li", {}, chip(each.label), " ", bdi(each.text), el("small", {}, ` ${each.strength > 0 ? "+" : "−"}${Math.abs(each.strength).toFixed(3)}`))));
+        };
+        slider.oninput = mark;
+        mark();
+      }
+      menu.addEventListener("change", () => { remember({ name: menu.value }); load().catch((error) => toast(error.message)); });
+      await load();
     },
 
     map() {
