@@ -104,4 +104,6 @@ def import_report_early() -> None:
 
             report_template()
 
+    # The report imports this package and so do audits: begun by two threads, one of them would meet half of it.
+    import_module("cuecard.audits.cues")
     Thread(target=import_all, daemon=True).start()

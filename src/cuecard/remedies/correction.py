@@ -15,7 +15,7 @@ from cuecard.audits import Cues
 from cuecard.audits.partial_input.folds import make_folds
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.features import Words
+from cuecard.features import FAMILIES, Words
 from cuecard.models.bias_experts import (
     BiasExpert,
     cross_fitted,
@@ -59,6 +59,7 @@ class ListedCues:
     ) -> ListedCues:
         """Return the named cues, otherwise the words of highest z per label, as the permutation test lists them."""
         if names:
+            audit = _with_places(audit, names)
             chosen = choose_cues(data, audit, audit.run(data).tables["cues"], names=names)
             return cls(chosen.table.select("family", "feature", "label"), audit)
         words = WordTests.of(audit.encode(data)).highest(per_label, maximum_q=maximum_q)
@@ -112,6 +113,16 @@ def beside(data: Instances, chosen: Bools) -> Instances:
         part.with_columns(split=pl.lit(name).cast(kind)) for part, name in ((first, "train"), (table, "test"))
     ]
     return replace(data, table=pl.concat(named))
+
+
+def _with_places(audit: Cues, names: Sequence[str]) -> Cues:
+    """Return the audit with the families that names such as "concept=FOLDER:NAME" read from a place, too."""
+    places = {
+        name.rpartition(":")[0]
+        for name in names
+        if "=" in name and name.partition("=")[0] in FAMILIES.names()
+    }
+    return replace(audit, features=(*audit.families(), *sorted(places)), regex=()) if places else audit
 
 
 def cue_groups(cues: CueSet, *, both: bool = True) -> CueGroups:

@@ -14,6 +14,7 @@ from cuecard.errors import InputError, UsageError
 from cuecard.features import family_named
 from cuecard.probes.cues.members import cue_stress_set
 from cuecard.remedies import LexicalWeights
+from cuecard.remedies.correction import ListedCues
 
 
 def _pairs(n: int, seed: int) -> pl.DataFrame:
@@ -82,6 +83,14 @@ def test_examples_with_one_are_chosen_for_a_stress_set(folder: Path, concept: st
     data = cc.load(folder / "train.parquet", test=folder / "test.parquet")
     chosen = cue_stress_set(data, f"concept={folder}:{concept}")
     assert len(chosen.balanced) > 20
+
+
+def test_predictions_are_corrected_for_one(folder: Path, concept: str) -> None:
+    data = cc.load(folder / "train.parquet", test=folder / "test.parquet")
+    name = f"concept={folder}:{concept}"
+    listed = ListedCues.of(data, Cues(features=("word",)), names=["ship", name])
+    assert listed.table.select("family", "feature").rows() == [("word", "ship"), ("concept", concept)]
+    assert listed.cue_set(data).members.having.shape[1] == 2
 
 
 def test_places_without_concepts_are_refused(tmp_path: Path) -> None:
