@@ -93,7 +93,7 @@ def test_texts_are_listed_by_strength_with_the_share_of_the_label_down_to_each()
     hits = (rows["label"] == label)[:20].cum_sum()
     assert rows["share"][:20].to_list() == pytest.approx((hits / rows["texts"][:20]).to_list())
     having = rows.filter(pl.col("strength") > 0)
-    assert having["texts"].max() <= card.tables["concept_cues"]["train_count"][0]  # type: ignore[operator]
+    assert having["texts"].max() <= card.tables["concept_cues"]["train_count"][0]
     assert 0 < having.height < rows.height  # down to texts that lack it
     assert (rows["share_low"] <= rows["share"]).all()
 
