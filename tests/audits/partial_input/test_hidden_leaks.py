@@ -75,6 +75,22 @@ def test_a_length_is_tested_without_a_model():
     assert sum(line["p_value"] <= 0.05 for line in clean) <= 4  # 99.7 % of Binomial(20, 0.05)
 
 
+def test_shared_words_of_copies_are_counted_once():
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = []
+        for _ in range(20):
+            hypothesis = " ".join(f"w{word}" for word in rng.integers(0, 300, rng.integers(4, 14)))
+            label = "ab"[rng.integers(2)]
+            for _ in range(15):
+                premise = " ".join(f"w{word}" for word in rng.integers(0, 300, 9))
+                rows.append(("train", premise, hypothesis, label))
+        found.append(lines(QUICK.run(pair_instances(rows)))["overlap"])
+    assert {line["test"] for line in found} == {"figures"}
+    assert sum(line["p_value"] <= 0.05 for line in found) <= 3  # 99.8 %; all where each pair counts
+
+
 def test_what_train_lacks_is_what_test_has():
     result = QUICK.run(demo_elimination())
     found = lines(result)

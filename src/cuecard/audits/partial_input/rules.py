@@ -383,23 +383,27 @@ FIGURES, MOST_FIGURES = ("length", "overlap"), 20_000
 def _figures_log_p(source: InputFeatures, examples: Examples, done: Evaluation, gold: Ints) -> float | None:
     """Return the log p-value of the figures of an input against the labels, one example of each unit counting.
 
-    None where weights or templates count, which these tests do not allow for.
+    What is counted of both texts goes with copies of either, so that the larger p-value counts. None where weights or
+    templates count, which these tests do not allow for.
     """
-    guesses = done.guesses
-    if source.name not in FIGURES or len(guesses) > MOST_FIGURES:
+    if source.name not in FIGURES or len(done.guesses) > MOST_FIGURES or done.guesses.weight is not None:
         return None
-    if guesses.weight is not None or guesses.template is not None:
-        return None
-    rows, first = examples.rows(done.examples), np.arange(len(guesses))
-    if guesses.unit is not None:
-        first = np.sort(np.unique(guesses.unit, return_index=True)[1])
-    bins = source.matrix[rows[first]].tocsr()
-    codes, labels = bins.indices.reshape(len(first), -1), gold[first]
-    tests = [
-        combined_log_p([rank_log_p(figure, labels), contingency_log_p(figure, labels)])
-        for figure in np.sort(codes, axis=1).T
-    ]
-    return min(0.0, math.log(len(tests)) + min(tests))
+    scopes: tuple[UnitScope, ...] = ("hypothesis", "premise") if source.name == "overlap" else ("hypothesis",)
+    rows, found = examples.rows(done.examples), []
+    for scope in scopes:
+        guesses = done.weighted(examples, scope).guesses
+        if guesses.template is not None:
+            return None
+        unit = np.arange(len(rows)) if guesses.unit is None else guesses.unit
+        first = np.sort(np.unique(unit, return_index=True)[1])
+        labels = gold[first]
+        bins = source.matrix[rows[first]].tocsr().indices.reshape(len(first), -1)
+        tests = [
+            combined_log_p([rank_log_p(figure, labels), contingency_log_p(figure, labels)])
+            for figure in np.sort(bins, axis=1).T
+        ]
+        found.append(min(0.0, math.log(len(tests)) + min(tests)))
+    return max(found)
 
 
 def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
