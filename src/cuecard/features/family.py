@@ -227,6 +227,16 @@ FORMATS |= {
         "word in capitals", "list", "heading", "link", "low written rating", "high written rating",
     )
 }  # fmt: skip
+#: What types of entities are called, whose names are abbreviations.
+ENTITIES = {
+    "PERSON": "the name of a person",
+    "ORG": "the name of an organisation",
+    "LOC": "the name of a place",
+    "NORP": "a nationality, religion or party",
+    "TIME": "a date or time",
+    "CARDINAL": "a number",
+    "any": "a name, date or number",
+}
 
 
 def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
@@ -236,8 +246,10 @@ def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
     ('the most tokens', '“not”')
     >>> cue_name("format", "ends with a full stop", {"format": "{}"})
     'a final full stop'
+    >>> cue_name("entity", "NORP", {"entity": "an entity ({})"})
+    'a nationality, religion or party'
     """
-    name = {"length": LENGTHS, "format": FORMATS}.get(family, {}).get(feature)
+    name = {"length": LENGTHS, "format": FORMATS, "entity": ENTITIES}.get(family, {}).get(feature)
     return name or phrases[family].format(feature)
 
 
