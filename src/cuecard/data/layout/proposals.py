@@ -493,7 +493,8 @@ def _unrecognised(found: Nearest, labels_beside: Callable[[], str | None] | None
         option = f"--columns {_typed(reading.roles)}"
     else:
         option = " or ".join(_OPTION[each] for each in ((nearest,) if nearest else TASKS))
-        option += "; without labels or answers, only `cuecard overlap` applies" if task is None and texts else ""
+        if task is None and texts:
+            option += "; without labels or answers, only `cuecard overlap` applies"
     guessed = reading is not None and option.startswith("--columns") and threshold is None
     if guessed and reading is not None and not proposer.is_sure(reading):
         asked = listed([role for role in reading.roles if role != "id"])
