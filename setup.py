@@ -1,12 +1,14 @@
 """Builds the compiled module `cuecard.stats._native`; everything else is said in pyproject.toml.
 
 CUECARD_BOUNDSCHECK=1 builds it with bounds checks, as tests do. REPOSITORY_URL is the address of the repository, which
-becomes part of the metadata; workflows take it from the repository's variable of that name.
+becomes part of the metadata, where links and pictures of the README lead there; workflows take it from the repository's
+variable of that name.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -55,7 +57,13 @@ directives = {
 }
 repository = os.environ.get("REPOSITORY_URL", "").rstrip("/")
 addresses = {"Source": "", "Issues": "/issues", "Changelog": "/blob/main/CHANGELOG.md"}
+readme = Path("README.md").read_text(encoding="utf-8")
+if repository:  # outside the repository, relative links lead nowhere
+    readme = re.sub(r"(!\[[^\]]*\]\()(?=\w+/)", rf"\1{repository}/raw/main/", readme)
+    readme = re.sub(r"(\]\()(?!\w+://)(?=[\w/-]+\.)", rf"\1{repository}/blob/main/", readme)
 setup(
+    long_description=readme,
+    long_description_content_type="text/markdown",
     project_urls={name: repository + path for name, path in addresses.items()} if repository else {},
     ext_modules=cythonize([native], compiler_directives=directives, force="--force" in sys.argv or checked),
     cmdclass={"build_ext": BuildNative},

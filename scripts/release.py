@@ -15,6 +15,7 @@ import argparse
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -180,6 +181,9 @@ def bill_of_materials(python: Path) -> None:
     run(Path(sys.executable).parent / "cyclonedx-py", "environment", "--pyproject", ROOT / "pyproject.toml",
         "--mc-type", "library", "--output-reproducible", "--of", "JSON", "-o", out, python,
         SOURCE_DATE_EPOCH=committed_at())  # fmt: skip
+    bill = json.loads(out.read_text(encoding="utf-8"))
+    bill["metadata"]["component"]["version"] = VERSION  # pyproject.toml leaves it to the code
+    out.write_text(json.dumps(bill, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pace import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+REPOSITORY = "https://example.org/cuecard"
 SHIPPED = "cuecard/report/html/templates/vega.js"
 
 pytest.importorskip("Cython", reason="the tools of `make test` are not installed")
@@ -69,7 +71,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder,
         ".",
     ]
-    subprocess.run(wheel, cwd=source, check=True, capture_output=True, timeout=PATIENCE)
+    env = {**os.environ, "REPOSITORY_URL": REPOSITORY}
+    subprocess.run(wheel, cwd=source, check=True, capture_output=True, timeout=PATIENCE, env=env)
     return folder
 
 
@@ -121,6 +124,16 @@ def test_the_wheel_of_the_sdist_audits_without_extras_and_draws_its_charts_in_li
     assert "vegaEmbed" in report
     assert "This report has no charts" not in report
     assert (tmp_path / "card" / "card.json").is_file()
+
+
+def test_links_and_pictures_of_the_readme_lead_to_the_repository(built: Path) -> None:
+    [wheel] = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = archive.read(name).decode()
+    assert f"]({REPOSITORY}/raw/main/docs/images/report.png)" in metadata
+    assert f"]({REPOSITORY}/blob/main/docs/quick-start.md)" in metadata
+    assert "](docs/" not in metadata
 
 
 def test_every_dependency_names_the_lowest_version_that_is_tried() -> None:
