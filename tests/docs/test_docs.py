@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
 import shlex
 import socket
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,10 +42,6 @@ def files(tmp_path_factory) -> Path:
     pairs.rename({"premise": "first", "hypothesis": "second", "label": "gold"}).write_csv(
         folder / "pairs.csv"
     )
-    codes = {"entailment": "0", "neutral": "1", "contradiction": "2"}
-    pairs.with_columns(pl.col("label").replace(codes)).write_csv(folder / "numbered.csv")
-    with (folder / "broken.csv").open("w") as broken:
-        broken.write("premise,hypothesis,label\n" + "a,b,yes\nc,d,no\n" * 20 + "too,many,fields,here\n")
     questions = write_demo(demo_choice(300, seed=0), folder / "choice")
     renamed = pl.read_parquet(questions["train"]).rename(
         {"question": "stem", "choices": "options", "answer": "key"}
@@ -97,7 +96,12 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def commands(page: Path) -> list[str]:
     lines = [line for block in blocks(page, "console") for line in block.splitlines()]
-    return [line.removeprefix("$ ").strip() for line in lines if line.startswith("$ ")]
+    typed = [line.removeprefix("$ ").strip() for line in lines if line.startswith("$ ")]
+    if page.parent == ROOT:  # the README shows commands without a prompt
+        typed += [
+            line for block in blocks(page, "") for line in block.splitlines() if line.startswith("cuecard ")
+        ]
+    return typed
 
 
 COMMANDS = [pytest.param(page, id=page.stem) for page in PAGES if commands(page)]
@@ -105,7 +109,8 @@ COMMANDS = [pytest.param(page, id=page.stem) for page in PAGES if commands(page)
 OPTIONAL = {"torch": "models", "transformers": "models"}
 #: Pages whose Python reads a file that their commands write.
 FROM_COMMANDS = {ROOT / "docs" / "using-weights.md"}
-PYTHON = [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, "python")]
+PASTED = ROOT / "docs" / "quick-start.md"
+PYTHON = [pytest.param(page, id=page.stem) for page in PAGES if page != PASTED and blocks(page, "python")]
 
 
 @pytest.mark.parametrize("page", COMMANDS)
@@ -113,10 +118,23 @@ def test_documented_commands_run_from_top_to_bottom(page, files, cuecard, monkey
     """One test per page: a command may read what an earlier one on its page wrote."""
     monkeypatch.chdir(files)
     for command in commands(page):
-        words = shlex.split(command)
+        words = shlex.split(command, comments=True)
         assert words[0] == "cuecard"
         ran = cuecard(*words[1:])
         assert ran.code == 0, f"{command}: {ran.err}"
+
+
+def test_the_quick_start_runs_when_pasted_from_top_to_bottom(tmp_path):
+    """In an empty folder, in one shell and then one Python: what a reader has who pastes the page."""
+    shell, python = ("".join(blocks(PASTED, language)) for language in ("sh", "python"))
+    script = f"set -e\n{shell}python - <<'END'\n{python}END\n"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "CUECARD_CACHE": str(tmp_path / "cache")}
+    ran = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "demo" / "data" / "out" / "card" / "report.html").is_file()
 
 
 @pytest.fixture
