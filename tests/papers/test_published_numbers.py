@@ -18,6 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 #: Commands that take a few seconds: exact counts, clusters of the authors, a forest, a trained model with a seed.
 SAMPLE = [
     ("icq", "copa"),
+    ("icq", "copa-spelling"),
     ("icq", "fasttext-copa"),
     ("icq", "arct-lemma"),
     ("peco", "authors"),
