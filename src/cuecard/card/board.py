@@ -99,6 +99,12 @@ COLUMNS: tuple[BoardColumn, ...] = (
         hint="features that are cues, per thousand tested",
     ),
     BoardColumn(
+        "concepts",
+        "Concepts",
+        ("concepts.beyond_words",),
+        hint="discovered concepts that add to what length and the strongest words predict",
+    ),
+    BoardColumn(
         "clusters", "PECO excess", ("clusters.excess",), hint="PECO above its mean with shuffled labels"
     ),
     BoardColumn(

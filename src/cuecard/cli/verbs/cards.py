@@ -190,7 +190,8 @@ def board(
         option(
             "--sort",
             "COLUMN",
-            "given_away, partial_input, blind_rule, slice, cues, clusters, pair_graph or model: what to rank by.",
+            "given_away, partial_input, blind_rule, slice, cues, concepts, clusters, pair_graph or model: what to rank "
+            "by.",
         ),
     ] = "given_away",
     page: Annotated[
