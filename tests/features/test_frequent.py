@@ -34,8 +34,8 @@ def test_only_frequent_features_are_counted_by_label_where_there_are_many(
     counted: list[Sequence[int]] = []
     count = presence_counts
 
-    def counting(tokens: Any, classes: Any, n_classes: int) -> Any:
-        counts = count(tokens, classes, n_classes)
+    def counting(tokens: Any, classes: Any, n_classes: int, **options: Any) -> Any:
+        counts = count(tokens, classes, n_classes, **options)
         counted.append(counts.shape)
         return counts
 
