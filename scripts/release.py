@@ -177,7 +177,7 @@ def release(extras: Iterable[str], pythons: str) -> None:
 def bill_of_materials(python: Path) -> None:
     """Write what the wheel installs as CycloneDX, without the tools that an environment starts with."""
     out = DIST / f"cuecard-{VERSION}.cdx.json"
-    run(python, "-m", "pip", "uninstall", "-q", "-y", "setuptools")
+    run(python, "-m", "pip", "uninstall", "-q", "-y", "setuptools", "pip")
     run(Path(sys.executable).parent / "cyclonedx-py", "environment", "--pyproject", ROOT / "pyproject.toml",
         "--mc-type", "library", "--output-reproducible", "--of", "JSON", "-o", out, python,
         SOURCE_DATE_EPOCH=committed_at())  # fmt: skip
