@@ -88,7 +88,7 @@ def vega_config(palette: Palette) -> dict[str, Any]:
         "view": {"stroke": None},
         "range": {"category": list(palette.labels)},
         "axis": axis,
-        "axisQuantitative": {"tickCount": 6, "labelFlush": False},
+        "axisQuantitative": {"tickCount": 6},
         "axisBand": {"grid": False, "labelColor": palette.ink},
         "legend": {
             "orient": "top",

@@ -195,7 +195,7 @@ class Service:
             if job.kind == "demo":
                 return job
         folder = self._free(self.settings.runs, "demo")
-        return self._queue("demo", "A card to play with", ["--rows", "800", "--out", str(folder)], folder)
+        return self._queue("demo", "A card to play with", ["--rows", "4000", "--out", str(folder)], folder)
 
     def again(self, job: Job) -> Job:
         """Queue a job again that failed or was cancelled, or return the one of the same work that waits or runs."""

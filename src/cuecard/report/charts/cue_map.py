@@ -164,7 +164,7 @@ class _Name:
         left = self.at * width - (self.length if self.align == "right" else 0.0)
         return left, left + self.length
 
-    def is_clear(self, placed: Sequence[_Name], width: float = _WIDTHS[0]) -> bool:
+    def is_clear(self, placed: Sequence[_Name], width: float) -> bool:
         """Return whether it lies within a map of that width, and over no name that is shown there."""
         left, right = self.ends(width)
         near = [one for one in placed if one.narrowest <= width and abs(one.height - self.height) <= 16]
@@ -173,6 +173,10 @@ class _Name:
             and right <= width
             and all(right < begin or end < left for begin, end in (one.ends(width) for one in near))
         )
+
+    def narrowest_among(self, placed: Sequence[_Name]) -> float:
+        """Return the narrowest map on which it is clear, and on all wider ones; 0 where it is on none."""
+        return min(takewhile(partial(self.is_clear, placed), _WIDTHS), default=0.0)
 
 
 def _names(chart: CueMap) -> list[dict[str, Any]]:
@@ -191,21 +195,21 @@ def _names(chart: CueMap) -> list[dict[str, Any]]:
         row = strong.row(i, named=True)
         text = _name_of(row["family"], row["feature"])
         at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9)
-        # On the right of its point where there is room, otherwise on the left.
+        # On the side of its point where a narrower map still has room; on its right if both have.
         sides = ("left", "right") if at < 0.75 else ("right", "left")
         names = [_Name(at, row["share"] * _HEIGHT_OF_NAMES, 14 + 7.0 * len(text), side) for side in sides]
-        name = next((one for one in names if one.is_clear(placed)), None)
-        if name is None:
+        clear = [replace(one, narrowest=width) for one in names if (width := one.narrowest_among(placed))]
+        if not clear:
             continue
-        narrowest = [*takewhile(partial(name.is_clear, placed), _WIDTHS)][-1]
-        placed.append(replace(name, narrowest=narrowest))
+        name = min(clear, key=lambda one: one.narrowest)
+        placed.append(name)
         written.append(
             {
                 "feature": text,
                 "covered": row["n"] / (chart.instances or 1),
                 "share": row["share"],
                 "align": name.align,
-                "narrowest": narrowest,
+                "narrowest": name.narrowest,
             }
         )
     return written[:MOST_NAMES]
