@@ -336,5 +336,5 @@ def _frame(source: Any) -> pl.DataFrame:
         return pl.DataFrame(source, infer_schema_length=None)
     raise UsageError(
         f"Cannot read data from {type(source).__name__}: give a path, a polars, pandas or pyarrow table, "
-        "or a list of dicts."
+        "a list of dicts, or texts with their labels: cuecard.audit(texts, labels)."
     )
