@@ -276,8 +276,8 @@ class Space:
             return values[int(rows[0]) :][: len(rows)]
         return self.computed(values.dtype, len(rows), lambda chunk: values[rows[chunk]])
 
-    def used(self) -> AbstractContextManager[None]:
-        """Return a context in which large arrays of numpy are files where texts are on disk."""
+    def large_arrays_on_disk(self) -> AbstractContextManager[None]:
+        """Return a context in which arrays of `LARGE` bytes are files, whoever makes them, where texts are on disk."""
         return arrays_in_files(self.folder, LARGE)
 
     def release(self) -> None:

@@ -84,7 +84,7 @@ def opened(
         )
     if spec is None:
         dataset = ensure_loaded(data, test)
-        with dataset.space.used():
+        with dataset.space.large_arrays_on_disk():
             yield dataset, ""
         return
     with space_of(spec, budget, settings=settings, seed=seed, cache=cache, progress=progress) as space:
@@ -116,7 +116,7 @@ def space_of(
     rows = spec.chunk_rows(budget.memory)
     with _folder(spec, rows, settings, seed, cache=cache) as folder:
         space = Space(folder, rows, engine, progress, seed)
-        with space.used():
+        with space.large_arrays_on_disk():
             yield space
 
 
