@@ -1,7 +1,8 @@
 """The compiled loops: arrays in, arrays out, with a plain Python signature each.
 
-They are the only compiled code. Each file in `native/` holds those of one idea; the tests compare every loop with a
-few lines of numpy. Counting is exact and sums run in the order of the rows, so that results are the same everywhere.
+They are the only compiled code. Each file in `native/` holds those of one idea, and `mapped.pxi` what tells numpy to keep
+large arrays in files. The tests compare every loop with a few lines of numpy. Counting is exact and sums run in the order
+of the rows, so that results are the same everywhere.
 """
 
 import numpy as np
