@@ -72,6 +72,8 @@ def test_the_next_command_of_a_probe_is_an_audit():
     assert next_commands(card) == [
         ("cuecard audit q.jsonl --task open --out report", "find what gives the answers away")
     ]
+    made = card.provenance.model_copy(update={"command": "cuecard probe --judge judged.jsonl --out judge"})
+    assert next_commands(card.model_copy(update={"provenance": made})) == []
 
 
 def test_boards_policies_and_comparisons_read_its_measures(card, tmp_path):

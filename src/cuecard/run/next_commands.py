@@ -155,13 +155,14 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         steps = [(cue, "look at one cue in depth")] if cue else []
         predicted = [*data, "--predictions", "FILE"]
         return [*steps, (shlex.join(["cuecard", "probe", *predicted]), "test whether a model uses the cues")]
+    if verb == "probe" and not on_same_rows(card.provenance.command, "audit"):
+        return []  # verdicts alone, without a dataset
     if verb == "probe" and card.dataset.task == "open":
         audit = shlex.join(["cuecard", "audit", *data, "--out", "report"])
         return [(audit, "find what gives the answers away")]
     if verb == "probe":
         command = card.provenance.command
-        if not (weighted := on_same_rows(command, "debias", "--out", "weighted.parquet")):
-            return []  # verdicts alone, without a dataset
+        weighted = on_same_rows(command, "debias", "--out", "weighted.parquet")
         if is_for_evaluation(command) or not (_value(words, ("--test",)) or _value(words, ("--holdout",))):
             hard = on_same_rows(command, "stress", "--out", "stress")
             return [(hard, "write the examples that no partial input gives away")]

@@ -248,4 +248,5 @@ def fairness_view(outcome: Outcome) -> View:
                 line=0.0,
             )
         )
-    return View(lead, charts=charts, tables=[Table("Tests", "judge_tests", _FAIRNESS_COLUMNS)], notes=notes)
+    tests = Table("Tests", "judge_tests", _FAIRNESS_COLUMNS)
+    return View(lead, charts=charts, tables=[tests], notes=notes, front=[tests.title])
