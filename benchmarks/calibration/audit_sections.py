@@ -184,9 +184,9 @@ def partial_input(scale: float, seed: int) -> Iterator[Row]:
             yield Row("level", what, f"{task}, {shape}", f"{n} distinct", runs, share, before)
     for shape, kind, _ in WEIGHTS:
         draw = partial(weighted, "pair", 300, kind, "none")
-        share = score.whole_audit_level(draw, runs, "hypothesis_only", weights="weight", seed=seed)
+        share = score.whole_audit_level(draw, 3 * runs, "hypothesis_only", weights="weight", seed=seed)
         before = "33–35 %" if kind == "inverse_frequency" else ""
-        yield Row("level", "hypothesis only, p ≤ .05", f"pair, {shape}", "300", runs, share, before)
+        yield Row("level", "hypothesis only, p ≤ .05", f"pair, {shape}", "300", 3 * runs, share, before)
     for n in (50, 300, 2_000):
         fewer = max(2, runs // 2) if n == 2_000 else runs
         share = score.whole_audit_level(partial(uneven, "pair", n), fewer, "hypothesis_only", seed=seed)
