@@ -18,13 +18,11 @@ from pydantic_core import PydanticSerializationError
 from cuecard._version import __version__
 from cuecard.analysis import Finding, Measure, Result, most_serious_first
 from cuecard.card.card import DatasetInfo, Section, SplitInfo
+from cuecard.card.claims import ALPHA, contradictions
 from cuecard.data import LABELLED_TASKS, Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.stats.multiple_testing import q_values_of_selected
 from cuecard.wording import listed, only_applies_to
-
-#: A finding above this card-wide q-value is graded no higher than low.
-ALPHA = 0.05
 
 
 def judged_over_card(results: Mapping[str, Result]) -> list[Finding]:
@@ -131,6 +129,8 @@ def finished(section: Section, name: str, result: Result) -> Section:
         raise Unusable(f"{place} of a finding: {first['msg']}") from error
     except PydanticSerializationError as error:
         raise Unusable(f"its summary holds what JSON cannot hold ({error})") from error
+    for claim in contradictions(result.measures, result.findings, result.tables, result.summary):
+        raise Unusable(f"its result contradicts itself: {claim}")
     return done
 
 

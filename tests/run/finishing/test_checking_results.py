@@ -39,6 +39,9 @@ def about(**columns: list[object]) -> Result:
     return Result({}, examples=pl.DataFrame(columns))
 
 
+#: A share of two splits that lies outside of both.
+POOLED = {"feature": ["nobody"], "held_share": [0.939], "adjusted_share": [0.991], "again_at_chance": [1.0]}
+
 UNUSABLE = {
     "no result": (lambda: None, "run returned NoneType, not a Result"),
     "summary": (lambda: Result({"n": np.int64(3)}), "its summary holds what JSON cannot hold"),
@@ -59,6 +62,32 @@ UNUSABLE = {
     "severity": (
         lambda: Result({}, findings=[Finding("plugin", "grave", "t", "x")]),
         "severity of a finding",
+    ),
+    "outside": (
+        lambda: Result({}, measures=[Measure("plugin.x", 0.9, 0.5, 0.6)]),
+        "contradicts itself: plugin.x is 0.9, outside of its interval 0.5 to 0.6",
+    ),
+    "outside in a table": (
+        lambda: Result(
+            {}, tables={"t": pl.DataFrame({"x": [0.5, 0.9], "x_low": [0.4, 0.4], "x_high": [0.6, 0.6]})}
+        ),
+        "x of the table t is 0.9, outside",
+    ),
+    "outside in a summary": (
+        lambda: Result({"models": [{"value": 0.1, "low": 0.2, "high": 0.3}]}),
+        "value of models of the summary is 0.1, outside",
+    ),
+    "two values": (
+        lambda: Result({}, measures=[Measure("plugin.x", 0.9), Measure("plugin.x", 0.8)]),
+        "plugin.x is stated twice: 0.9 and 0.8",
+    ),
+    "pooled": (
+        lambda: Result({}, tables={"t": pl.DataFrame(POOLED)}),
+        "nobody in the table t has 0.939, which is not between 0.991 and 1.0",
+    ),
+    "verdict": (
+        lambda: Result({}, findings=[Finding("plugin", "low", "t", "Not significant (q = 0.042).", key="k")]),
+        "plugin/k says 'Not significant (q = 0.042)'",
     ),
     "foreign finding": (lambda: Result({}, findings=[Finding("cues", "low", "t", "x")]), "the finding 't'"),
 }
