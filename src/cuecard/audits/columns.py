@@ -220,7 +220,7 @@ class Columns:
     view: ClassVar[View] = VIEW
     parallel: ClassVar[bool] = True
     caveat: ClassVar[str] = (
-        "Models rarely see columns, and never ids or the order of rows: say what yours is given."
+        "A model cannot use columns, ids or the order of rows that it is not given: say what yours is given."
     )
 
     seed: int = 0

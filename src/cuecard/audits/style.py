@@ -101,7 +101,7 @@ def _explained(summary: Summary) -> Finding:
     )
     clear = [row for row in summary["coefficients"] if row["q_value"] <= summary["alpha"]]
     if summary["p_value"] > summary["alpha"] or not clear or accuracy["low"] <= chance:
-        title = "Style explains little of the preference"
+        title = "Style does not surely predict the preference"
         severity: Severity = "info"
     else:
         severity = severity_of(max(0.0, (accuracy["low"] - chance) / (1 - chance)))

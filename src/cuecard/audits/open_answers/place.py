@@ -175,7 +175,7 @@ class AnswerPlace:
     view = staticmethod(place_view)
     parallel: ClassVar[bool] = True
     caveat: ClassVar[str] = (
-        "Texts often say what matters first: a place is a shortcut for a model only where questions go by it."
+        "A place may come from how such texts are written: test whether a model goes by it."
     )
 
     alpha: float = 0.05
@@ -319,8 +319,9 @@ def _choice(line: Summary, summary: Summary, data: Questions, found: Found) -> F
         f"({state_probability('p', line['p_value'])}, corrected for all places and choices). The question is not "
         "needed for these."
     )
+    title = f"The answer is {what} of the context more often than chance"
     return Finding(
-        NAME, severity_of(gain), f"The answer is often {what} of the context", text, value=line["share"],
+        NAME, severity_of(gain), title, text, value=line["share"],
         low=line["low"], high=line["high"], chance=line["chance"], n=line["n"], key=line["place"],
         coverage=1.0 if coverage >= NEARLY_ALL else coverage, q_value=line["p_value"],
         evidence=_evidence(line["place"], data, found),
@@ -343,7 +344,7 @@ def _places(lines: list[Summary], data: Questions, found: Found) -> Finding:
             for line in lines[1:3]
         )
         text += f" Also {more}."
-    text += " A model that reads only there loses little: shuffle sentences to test for that."
+    text += " A model may read only there: shuffle sentences to test for that."
     title = f"Answers stand in the {place_name(best['place'])} of their context more often than chance"
     return Finding(
         NAME, severity, title, text, value=best["share"], low=best["low"], high=best["high"], chance=best["chance"],
