@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cuecard.analysis import ANALYSES
 from cuecard.audits import AUDITS
 from cuecard.probes import PROBES
 from cuecard.remedies import REMEDIES
@@ -38,9 +39,15 @@ TITLES = ("Audits", "Probes", "Remedies", "Experiments")
 
 def page() -> str:
     """Return the page of measures as Markdown."""
+    by_need = [analysis for analysis in ANALYSES if analysis.__module__.startswith("cuecard.audits.")]
     groups = zip(
         TITLES,
-        (AUDITS, PROBES, REMEDIES, [StubbornExperiment, FrontierExperiment, SelectionExperiment]),
+        (
+            [*AUDITS, *by_need],
+            PROBES,
+            REMEDIES,
+            [StubbornExperiment, FrontierExperiment, SelectionExperiment],
+        ),
         strict=True,
     )
     return "\n".join([OPENING, *(f"## {title}\n\n{_table(kinds)}\n" for title, kinds in groups)])

@@ -54,6 +54,7 @@ AUDITS.declare("concepts", "cuecard.audits.concepts:Concepts")  # by name only
 AUDITS.declare("open_answers", "cuecard.audits.open_answers:OpenAnswers")
 AUDITS.declare("answer_place", "cuecard.audits.open_answers:AnswerPlace")
 ANALYSES.declare("scores", "cuecard.audits.scores:Scores")
+ANALYSES.declare("each_label", "cuecard.audits.each_label:EachLabel")
 ANALYSES.declare("overlap", "cuecard.audits.overlap.audit:Overlap")
 ANALYSES.declare("published_order", "cuecard.audits.overlap.published_order:PublishedOrder")
 

@@ -14,7 +14,8 @@ import polars as pl
 
 from cuecard.data.instances import Task
 from cuecard.data.layout.columns import ColumnsArgument, parse_labels
-from cuecard.data.layout.labels import Membership, Threshold, parse_membership, parse_threshold
+from cuecard.data.layout.label_lists import Membership, parse_membership
+from cuecard.data.layout.labels import Threshold, parse_threshold
 from cuecard.data.layout.open_answers import with_lettered_answers
 from cuecard.data.layout.preferences import (
     ranked_responses,

@@ -14,7 +14,8 @@ import polars as pl
 from cuecard.data.ingest import MAX_SKIPPED, FileChunks, ReadOptions, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
-from cuecard.data.layout.labels import Membership, Threshold, check_labels_shared, with_one_label
+from cuecard.data.layout.label_lists import Membership, with_one_label
+from cuecard.data.layout.labels import Threshold, check_labels_shared
 from cuecard.data.layout.matching import SAMPLE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn

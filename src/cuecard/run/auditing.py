@@ -17,6 +17,7 @@ from cuecard.audits.scores import Scores, score_column
 from cuecard.card.card import Card
 from cuecard.data import Instances, ReadOptions, Source, Task
 from cuecard.data.layout.columns import ColumnsArgument
+from cuecard.data.layout.label_lists import lists_column
 from cuecard.data.loading import DatasetSpec
 from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError
@@ -104,6 +105,11 @@ def audit(
             selected = of_its_kind(selected, dataset)
         if audits is None and not only and score_column(dataset) is not None:
             selected = [*selected, Scores()]
+        label = dataset.report.recognised.get("label", "")
+        if audits is None and not only and lists_column(label, dataset.table.schema) is not None:
+            from cuecard.audits.each_label import EachLabel
+
+            selected = [*selected, EachLabel(tuple(options.get("expect", ())), seed=seed)]
         column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
         note = weights_note(dataset, column)
         notes = [note] if note else []

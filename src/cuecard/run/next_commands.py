@@ -71,11 +71,14 @@ def arguments_in(words: Iterable[str]) -> Iterator[Argument]:
 
 
 def repeating(command: str, finding: Finding) -> str:
-    """Return what to type to see a finding again: the whole audit, or its cue in depth."""
-    words = shlex.split(command)
+    """Return what to type to see a finding again: the whole audit, or its cue in depth.
+
+    An option that the finding's analysis gives as its command, such as another label, is put in place of the typed one.
+    """
+    words, own = shlex.split(command), shlex.split(finding.command)
     if not finding.cue or words[:2] != ["cuecard", "audit"]:
         return command
-    kept = _kept(words[2:], OPTIONS_OF_EXPLAIN, FLAGS_OF_EXPLAIN)
+    kept = [*_kept(words[2:], OPTIONS_OF_EXPLAIN - set(own), FLAGS_OF_EXPLAIN), *own]
     cue = finding.cue
     if finding.section == CONCEPTS:  # they are read from the card's folder
         if not (folder := _value(words, ("--out", "-o"))):

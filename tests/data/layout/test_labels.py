@@ -185,20 +185,3 @@ def test_a_label_that_only_one_split_has_or_a_rare_one_does_not_stop(tmp_path):
     for frame, file, label in rare:
         pl.concat([frame, pl.DataFrame({"text": ["rare one"] * 3, "label": [label] * 3})]).write_csv(file)
     assert len(load(files[0], test=files[1]).labels) == 5
-
-
-def test_labels_that_begin_after_two_hundred_empty_rows_are_labels():
-    from cuecard.data.layout.labels import label_lists
-
-    assert label_lists(pl.Series([None] * 250 + ["pos", "neg"] * 20)) is None
-    assert label_lists(pl.Series(["[x]"] * 250 + ["y"])) is None
-
-
-def test_sets_of_labels_are_the_same_classes_in_train_and_test():
-    def rows(joy: int, fear: int, both: int) -> pl.DataFrame:
-        sets = [["joy"]] * joy + [["fear"]] * fear + [["joy", "fear"]] * both
-        return pl.DataFrame({"text": [f"text {i}" for i in range(len(sets))], "labels": sets})
-
-    data = load(rows(400, 400, 20), test=rows(50, 49, 1), labels="labels has *")
-    test = data.table.filter(pl.col("split") == "test")
-    assert set(test["label"].cast(pl.String)) == {"joy", "fear", "fear + joy"}

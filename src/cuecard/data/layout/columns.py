@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.instances import TASKS, Task
-from cuecard.data.layout.labels import label_texts, parse_membership, parse_threshold
+from cuecard.data.layout.label_lists import parse_membership
+from cuecard.data.layout.labels import label_texts, parse_threshold
 from cuecard.data.layout.matching import (
     SAMPLE,
     by_normal_name,

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from cuecard.data.layout.option_texts import option_lists
 from cuecard.data.reading.raw import RawTable
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
@@ -87,7 +86,7 @@ def learn_labels(
     seen = {v for v in values if v is not None}
     missing = {v for v in seen if v.strip() in MISSING and v not in (mapping or {})}
     rest = seen - missing
-    if "-1" in rest and all(_whole(v) for v in rest) and "-1" not in (mapping or {}):
+    if "-1" in rest and all(is_whole(v) for v in rest) and "-1" not in (mapping or {}):
         missing.add("-1")
     rest = seen - missing
     if mapping:
@@ -209,14 +208,14 @@ def _alike_notes(names: Iterable[str], names_by_value: Mapping[str, str]) -> Ite
     for name in names:
         alike.setdefault(_plain(name), []).append(name)
     groups = {plain: group for plain, group in alike.items() if len(group) > 1}
-    numbers = {name: plain for plain, group in groups.items() if _whole(plain) for name in group}
+    numbers = {name: plain for plain, group in groups.items() if is_whole(plain) for name in group}
     if numbers:
         yield (
             f"The labels {_some(tuple(numbers))} have numbers written in two ways and are read as different classes; "
             f"merge them with --labels {_renaming(names_by_value, numbers)}."
         )
     for plain, group in groups.items():
-        if not _whole(plain):
+        if not is_whole(plain):
             renaming = _renaming(names_by_value, dict.fromkeys(group, group[-1].strip()))
             # On the command line, spaces around a value are lost.
             typed = all(raw == raw.strip() for raw in names_by_value)
@@ -231,7 +230,7 @@ def _plain(name: str) -> str:
     """Return a label without case and surplus spaces, and 1.0 as 1."""
     plain = " ".join(name.split()).casefold()
     whole, dot, decimals = plain.partition(".")
-    return whole if dot and decimals and not decimals.strip("0") and _whole(whole) else plain
+    return whole if dot and decimals and not decimals.strip("0") and is_whole(whole) else plain
 
 
 def _renaming(names_by_value: Mapping[str, str], new: Mapping[str, str]) -> str:
@@ -241,12 +240,13 @@ def _renaming(names_by_value: Mapping[str, str], new: Mapping[str, str]) -> str:
     return ",".join(f"{raw}={pairs[raw]}" for raw in first)
 
 
-def _whole(value: str) -> bool:
+def is_whole(value: str) -> bool:
+    """Return whether a text is a whole number of at most 99 digits."""
     return len(value) < 100 and value.removeprefix("-").isdecimal()
 
 
 def _label_order(values: set[str]) -> type[str] | type[int]:
-    return int if all(_whole(v) for v in values) else str
+    return int if all(is_whole(v) for v in values) else str
 
 
 def _some(values: tuple[str, ...]) -> str:
@@ -329,142 +329,3 @@ def parse_threshold(text: str) -> Threshold | None:
         return Threshold(match["column"], match["sign"], float(match["value"]), own_names)
     except ValueError:
         return None
-
-
-_MEMBER = re.compile(r"^\s*(?P<column>[^<>=,]+?)\s+has\s+(?P<label>[^<>=,]+?)\s*$")
-#: In place of a label: every set of labels is a class, and sets of less than this share of the rows are one.
-ALL, RARE = "*", 0.01
-OTHER_SETS = "other sets"
-
-
-@dataclass(frozen=True)
-class Membership:
-    """Which rows have a label among several; the first class is that of the rows that do."""
-
-    column: str
-    member: str
-    #: The sets of labels that are classes, where every set is one: those of the training set that are not rare.
-    common: frozenset[str] | None = None
-
-    def learned(self, train: RawTable) -> Membership:
-        """Return the same with the sets of labels that are classes in the training set, where every set is one."""
-        lists = label_lists(train.frame[self.column]) if self.column in train.frame.columns else None
-        if self.member != ALL or lists is None:
-            return self
-        counts = _sets(lists).value_counts(name="n").filter(pl.col("n") >= max(2, RARE * len(lists)))
-        return replace(self, common=frozenset(counts.to_series(0).drop_nulls().to_list()))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the two classes; none where every set of labels is one."""
-        return () if self.member == ALL else (self.member, f"not {self.member}")
-
-    @property
-    def label(self) -> str:
-        """Name of the column of labels."""
-        return f"{self.column} has {self.member}"
-
-    def applied(self, raw: RawTable) -> RawTable:
-        """Return the table with a column of labels, empty where the list of labels is missing."""
-        if self.column not in raw.frame.columns:
-            raise unknown_name(f"column of {raw.where}", self.column, raw.frame.columns)
-        lists = label_lists(raw.frame[self.column])
-        if lists is None:
-            raise InputError(
-                f"Column {self.column!r} of {raw.where} has one label per row: leave out --labels."
-            )
-        if self.member == ALL:
-            sets, common = _sets(lists), self.common
-            if common is None:
-                common = self.learned(raw).common or frozenset()
-            kept = sets.is_in(sorted(common)) | sets.is_null()
-            labels = pl.select(pl.when(kept).then(sets).otherwise(pl.lit(OTHER_SETS))).to_series()
-        else:
-            first, second = self.names
-            has = lists.list.contains(self.member)
-            if not has.any():
-                raise unknown_name(f"label in {self.column!r}", self.member, _by_frequency(lists)[:30])
-            labels = pl.select(
-                pl.when(has).then(pl.lit(first)).when(has.is_not_null()).then(pl.lit(second))
-            ).to_series()
-        return replace(raw, frame=raw.frame.with_columns(labels.alias(self.label)))
-
-
-def parse_membership(text: str) -> Membership | None:
-    """Return the label among several that was typed, such as `labels has joy`; None if it is none."""
-    match = _MEMBER.match(text)
-    return Membership(match["column"], match["label"]) if match else None
-
-
-def _sets(lists: pl.Series) -> pl.Series:
-    """Return the set of labels of every row as one text."""
-    return lists.list.unique().list.sort().list.join(" + ")
-
-
-_PLURAL = ("labels", "emotions", "tags", "topics", "categories", "classes", "genres")
-
-
-def label_lists(values: pl.Series) -> pl.Series | None:
-    """Return the labels of every row where a column holds lists of them or texts such as "['joy', 'fear']".
-
-    In a column with a name in the plural, labels with commas between them are a list, too.
-    """
-    if isinstance(values.dtype, pl.List) and not values.dtype.inner.is_nested():
-        return values.cast(pl.List(pl.String))
-    if values.dtype != pl.String or values.null_count() == len(values):
-        return None
-    if values.drop_nulls().str.contains(r"^\s*\[.*\]\s*$").all():
-        return option_lists(values)
-    if values.name.strip().lower() not in _PLURAL:
-        return None
-    lists = values.str.split(",").list.eval(pl.element().str.strip_chars())
-    # Names of single labels with a comma have more parts than there are names.
-    several = (lists.list.len() > 1).any() and lists.explode().n_unique() <= values.n_unique()
-    return lists if several else None
-
-
-def with_one_label(raws: Mapping[str, RawTable], columns: Mapping[str, str]) -> dict[str, RawTable]:
-    """Return the tables with one label per row; of several, the most frequent one is compared with the rest."""
-    lists = {split: label_lists(raw.frame[columns[split]]) for split, raw in raws.items()}
-    first = lists["train"]
-    if first is None:
-        return dict(raws)
-    names = raws["train"].class_names.get(columns["train"])
-    single = all(each is None or bool((each.list.len().fill_null(0) <= 1).all()) for each in lists.values())
-    ranked = _by_frequency(first)
-    settled = {}
-    for split, raw in raws.items():
-        column, each = columns[split], lists[split]
-        if each is None:
-            each = (
-                pl.Series(label_texts(raw.frame[column]), dtype=pl.String)
-                .reshape((len(raw.frame), 1))
-                .arr.to_list()
-            )
-        if single or not ranked:
-            settled[split] = replace(raw, frame=raw.frame.with_columns(each.list.first().alias(column)))
-            continue
-        top = Membership(column, ranked[0])
-        labels = top.applied(replace(raw, frame=raw.frame.with_columns(each.alias(column)))).frame[top.label]
-        named = f" ({names[int(ranked[0])]})" if names and ranked[0].isdecimal() else ""
-        shown = f"{ranked[0]!r}{named}"
-        note = (
-            f"Column {column!r} of {raw.where} holds several labels per row: the most frequent one, {shown}, is "
-            f"compared with the rest. For another, type --labels '{column} has {ranked[-1]}'; for every set of "
-            f"labels as a class, --labels '{column} has {ALL}'."
-        )
-        settled[split] = replace(
-            raw, frame=raw.frame.with_columns(labels.alias(column)), notes=(*raw.notes, note)
-        )
-    return settled
-
-
-def _by_frequency(lists: pl.Series) -> list[str]:
-    counts = (
-        lists.explode()
-        .drop_nulls()
-        .alias("label")
-        .value_counts(name="n")
-        .sort("n", "label", descending=[True, False])
-    )
-    return counts["label"].to_list()

@@ -348,10 +348,11 @@ def class_names(metadata: str | None) -> dict[str, tuple[str, ...]]:
     What is no description of features says nothing about classes.
     """
     described = _object(parsed(metadata))
-    features = _object(_object(described.get("info", described)).get("features"))
-    names = {
-        column: _object(feature).get("names") for column, feature in features.items() if _is_class(feature)
+    features = {
+        column: _in_lists(feature)
+        for column, feature in _object(_object(described.get("info", described)).get("features")).items()
     }
+    names = {column: feature.get("names") for column, feature in features.items() if _is_class(feature)}
     return {
         column: tuple(listed)
         for column, listed in names.items()
@@ -373,8 +374,14 @@ def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _is_class(feature: object) -> bool:
-    return _object(feature).get("_type") == "ClassLabel"
+def _in_lists(feature: object) -> dict[str, Any]:
+    """Return the description of what lists hold, or of a value that is no list."""
+    described = _object(feature)
+    return _object(described.get("feature")) if described.get("_type") in ("Sequence", "List") else described
+
+
+def _is_class(feature: dict[str, Any]) -> bool:
+    return feature.get("_type") == "ClassLabel"
 
 
 def _writable(text: str) -> bool:
