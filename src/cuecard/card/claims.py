@@ -21,8 +21,6 @@ NO_INTERVALS = frozenset({"null_mean", "again_at_chance"})
 _VERDICT = re.compile(
     r"((?:not|no longer) )?(?:statistically )?significant \([pq] = (\d[\d.]*(?:e-?\d+)?)\)", re.IGNORECASE
 )
-_HEDGED = re.compile(r"\b(?:[Nn]ot?|may)\b")
-_ABOVE = re.compile(r"above chance|beats? chance|better than chance")
 
 
 def contradictions(
@@ -52,21 +50,16 @@ def _of_measures(measures: Sequence[Measure]) -> Iterator[str]:
 
 
 def _of_finding(finding: Finding, measures: Sequence[Measure]) -> Iterator[str]:
-    low, high, chance = finding.low, finding.high, finding.chance
+    low, high = finding.low, finding.high
     yield from _outside(finding.id, finding.value, low, high)
-    stated = [m for m in measures if states(finding, m) and m.n == finding.n and m.low is not None]
+    same = [m for m in measures if states(finding, m) and (m.n, m.chance) == (finding.n, finding.chance)]
+    stated = [m for m in same if m.low is not None]
     if low is not None and stated and not any(_same_interval(finding, m) for m in stated):
         other = stated[0]
         yield (
             f"{finding.id} has the interval {low} to {high}, and {other.name}, the same number, "
             f"{other.low} to {other.high}"
         )
-    if low is not None and chance is not None and high is not None:
-        unhedged = _ABOVE.search(finding.title) and not _HEDGED.search(finding.title)
-        if unhedged and low < chance - TOLERANCE:
-            yield f"{finding.id} says {finding.title!r}, and its interval begins at {low}"
-        if finding.severity != "info" and finding.role == "cue" and low < chance < high:
-            yield f"{finding.id} is {finding.severity}, and its interval includes chance, {chance}"
     for match in _VERDICT.finditer(f"{finding.title} {finding.text}"):
         stated_p = float(match[2])  # a rounded one may equal the level on either side
         if stated_p < ALPHA if match[1] else stated_p > ALPHA:
