@@ -264,7 +264,7 @@ class Columns:
         for column in data.table.select(
             pl.exclude(*COLUMNS, FILE_POSITION, score_column(data) or FILE_POSITION)
         ):
-            if column.name in (self.weights, data.cluster) or column.dtype.is_nested():
+            if column.name in (self.weights, data.weight, data.cluster) or column.dtype.is_nested():
                 continue
             if isinstance(column.dtype, pl.Enum | pl.Categorical):
                 column = column.cast(pl.String)

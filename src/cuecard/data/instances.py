@@ -95,6 +95,8 @@ class Instances:
     report: LoadReport = field(default_factory=LoadReport)
     #: Column whose values are the units of independence; copies of texts are by default.
     cluster: str | None = None
+    #: Column with the weight of every row in its own data, such as the share of a pair in its prompt.
+    weight: str | None = None
     #: Where arrays about its rows are: in memory, or mapped from files.
     space: Space = field(default=MEMORY, repr=False)
     #: What one analysis leaves to the next ones: it goes by these very rows and columns, weights included.

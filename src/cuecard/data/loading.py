@@ -17,6 +17,7 @@ from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.label_lists import Membership, with_one_label
 from cuecard.data.layout.labels import Threshold, check_labels_shared
 from cuecard.data.layout.matching import SAMPLE
+from cuecard.data.layout.pairs import ROW_OF_PAIR, WEIGHT_OF_PAIR, with_all_pairs
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
 from cuecard.data.layout.scores import cut_at_median, median_threshold, threshold_without_labels
@@ -303,6 +304,8 @@ class DatasetSpec:
                 split: raw.numbered(row_column, int(start))
                 for (split, raw), start in zip(raws.items(), starts, strict=False)
             }
+        raws = with_all_pairs(raws, roles)
+        paired = WEIGHT_OF_PAIR in raws["train"].frame.columns
         schemes = learn(raws, roles, options)
         shaped = {split: shape_split(raw, split, schemes[split], space) for split, raw in raws.items()}
         for split, raw in raws.items():
@@ -316,11 +319,13 @@ class DatasetSpec:
             schemes["train"].labels.names,
             options.name or dataset_name(self.train, preset),
             load_report(raws.values(), roles["train"], shaped.values(), which_files(files, named)),
+            weight=WEIGHT_OF_PAIR if paired else None,
             space=space,
         )
         if options.labels is None and data.task in ("pair", "text"):
             _check_labels_shared(data, schemes["train"].labels.mapping)
-        data = data.clustered_by(options.cluster) if options.cluster is not None else data
+        cluster = options.cluster or (ROW_OF_PAIR if paired else None)
+        data = data.clustered_by(cluster) if cluster is not None else data
         if options.holdout is not None:
             from cuecard.data.splits import hold_out
 
@@ -394,6 +399,7 @@ def _works(raw: RawTable, roles: Mapping[Role, tuple[str, ...]]) -> bool:
         columns = columns_of(rows, options)
         if "label" in columns["train"]:
             rows = with_one_label(rows, {"train": columns["train"].one("label")})
+        rows = with_all_pairs(rows, columns)
         shaped = shape(rows["train"], "train", learn(rows, columns, options)["train"])
     except (InputError, UsageError):
         return False

@@ -128,13 +128,15 @@ def rows_with_weights(
 ) -> pl.DataFrame:
     """Return the training rows of the source, unchanged and in their order, with a column of weights.
 
-    `weights` are those of the training examples. A row without an example, because it has no label or was skipped, has
-    weight 0: a weighted loss ignores it and a weighted sampler never draws it.
+    `weights` are those of the training examples; a row of several pairs has their mean. A row without an example,
+    because it has no label or was skipped, has weight 0: a weighted loss ignores it and a weighted sampler never
+    draws it.
     """
     check_new_column(loaded.rows.columns, column)
     first = np.flatnonzero(np.diff(loaded.data.train.example_codes, prepend=-1))
-    of_rows = np.zeros(loaded.rows.height)
-    of_rows[loaded.numbers[first]] = weights
+    rows = loaded.numbers[first]
+    n_examples = np.bincount(rows, minlength=loaded.rows.height)
+    of_rows = np.bincount(rows, weights, minlength=loaded.rows.height) / np.maximum(n_examples, 1)
     return loaded.rows.with_columns(pl.Series(column, of_rows))
 
 

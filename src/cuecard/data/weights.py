@@ -54,16 +54,21 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
 
 
 def unequal_weights(data: Instances, column: str | None) -> npt.NDArray[np.float64] | None:
-    """Return every instance's weight, or None if no column is named or all weights of a split are equal.
+    """Return every instance's weight, or None if there are none or all weights of a split are equal.
 
-    Equal weights change nothing, so an audit under them is the audit without them, to the last digit.
+    They are those of the column that is named, times those that the data has of its own. Equal weights change
+    nothing, so an audit under them is the audit without them, to the last digit.
     """
-    if column is None:
+    columns = [name for name in (column, data.weight) if name is not None]
+    if not columns:
         return None
-    weights = instance_weights(data, column)
+    weights = np.prod([instance_weights(data, name) for name in columns], axis=0)
     split = data.table["split"].cast(pl.String)
-    parts = (weights[(split == name).to_numpy()] for name in data.splits)
-    return None if all((part == part[0]).all() for part in parts) else weights
+    parts = [np.flatnonzero((split == name).to_numpy()) for name in data.splits]
+    if len(columns) > 1:
+        for rows in parts:
+            weights[rows] /= weights[rows].mean()
+    return None if all((weights[rows] == weights[rows[0]]).all() for rows in parts) else weights
 
 
 def weight_total(column: str, dtype: pl.DataType) -> pl.Expr:
@@ -78,6 +83,8 @@ def weight_total(column: str, dtype: pl.DataType) -> pl.Expr:
 
 def weights_note(data: Instances, column: str | None) -> str | None:
     """Return the sentence that says which weights an audit uses, or that it does not use a column `weight`."""
+    if column is None and data.weight is not None:  # reading said so
+        return None
     if column is None:
         present = data.table.schema.get("weight")
         if present is None or not present.is_numeric():

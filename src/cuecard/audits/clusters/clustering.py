@@ -52,6 +52,8 @@ def moving_units(data: Instances, scope: Scope) -> Ints | None:
     """Return a code that instances share whose labels are shuffled alike: copies of a text, or of a choice."""
     if not data.grouped:
         return text_units(data, scope)
+    if data.weight is not None:  # all pairs of a row change which of their responses is chosen together
+        return 2 * data.units() + data.label_codes
     if data.cluster is not None:  # a column of clusters does not say which choices are the same
         return None
     return data.units("choice")

@@ -372,6 +372,17 @@ def row_numbers(raw: RawTable) -> pl.Series:
     return pl.Series("example_id", raw.numbers_throughout).cast(pl.String)
 
 
+#: The column with the number of a pair among those of its row, where one row is several pairs.
+PAIR = "_pair"
+
+
+def _of_pairs(raw: RawTable, ids: pl.Series) -> pl.Series:
+    """Return the ids of rows with the number of the pair where one row is several pairs."""
+    if PAIR not in raw.frame.columns:
+        return ids
+    return pl.select(pl.format("{} pair {}", ids, raw.frame[PAIR]).alias(ids.name)).to_series()
+
+
 def ids_of(
     raw: RawTable,
     column: str | None,
@@ -385,11 +396,12 @@ def ids_of(
     rows share their value, or where it is called after a group.
     """
     if column is None:
-        return Ids(row_numbers(raw))
+        return Ids(_of_pairs(raw, row_numbers(raw)))
     values = label_texts(raw.frame[column]).alias("example_id")
     if values.null_count():
         numbers = pl.format("row {}", row_numbers(raw))  # no id that another row has
         values = pl.select(pl.coalesce(values, numbers)).to_series().alias("example_id")
+    values = _of_pairs(raw, values)
     if values.n_unique() == len(values):
         return Ids(values)
     left_out = unlabelled()
@@ -400,7 +412,7 @@ def ids_of(
     shared = np.asarray(own.is_duplicated())
     often = len(own) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE
     if not explicit and (often or normal_name(column) in GROUP_IDS):
-        return Ids(row_numbers(raw), group=True)
+        return Ids(_of_pairs(raw, row_numbers(raw)), group=True)
     repeated = np.zeros(len(values), dtype=np.bool_)
     repeated[used.to_numpy()] = ~own.is_first_distinct().to_numpy()
     return Ids(values, repeated=pl.Series(repeated))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from cuecard.data.instances import COLUMNS
 from cuecard.data.layout.answers import digest, message_text
 from cuecard.data.layout.columns import Columns
+from cuecard.data.layout.pairs import holds_responses, with_passage_texts
 from cuecard.data.layout.preferences import UNKNOWN, one_hot_positions, winner_positions
 from cuecard.data.layout.roles import normal_name
 from cuecard.data.layout.scheme import Scheme
@@ -85,31 +85,23 @@ def preference_parts(raw: RawTable, scheme: Scheme) -> Parts:
 
 def _one_chosen(raw: RawTable, names: Sequence[str]) -> tuple[RawTable, tuple[str, ...]]:
     """Return the table with one chosen response per row, and a note where one of several was drawn."""
-    frame = raw.frame.with_columns(_passage_texts(raw.frame[name]) for name in names)
+    frame = with_passage_texts(raw.frame, names)
     chosen = frame[names[0]]
-    inner = cast("pl.DataType", chosen.dtype.inner) if isinstance(chosen.dtype, pl.List) else None
-    if inner is None or (inner != pl.String and not is_chat(inner)):
+    if not holds_responses(chosen.dtype):
         return replace(raw, frame=frame), ()
     none = chosen.list.drop_nulls().list.len().fill_null(0) == 0
     if none.any():
         raise _no_response(raw, names[0], none, "chosen")
     if (chosen.list.len() == 1).all():
         return replace(raw, frame=frame.with_columns(chosen.list.first())), ()
+    inner = chosen.clear().explode().dtype
     drawn = pl.Series(names[0], [min(row, key=digest) for row in chosen.to_list()], dtype=inner)
     note = (
-        f"Some rows have several chosen responses in column {names[0]!r}: one of them, drawn by a hash of its text, "
-        "is compared with all rejected ones, so that every prompt counts once."
+        f"Some rows have several chosen responses in column {names[0]!r}, and not as many rejected ones: one of the "
+        "chosen, drawn by a hash of its text, is compared with all rejected ones. In all pairs, chosen and rejected "
+        "responses would not be repeated equally often, which gives them away."
     )
     return replace(raw, frame=frame.with_columns(drawn)), (note,)
-
-
-def _passage_texts(values: pl.Series) -> pl.Series:
-    """Return lists of passages, objects with a text and a title or an id, as lists of their texts."""
-    inner = values.dtype.inner if isinstance(values.dtype, pl.List) else None
-    fields = {f.name for f in inner.fields} if isinstance(inner, pl.Struct) else set()
-    if "text" not in fields or not fields & {"docid", "title", "_id", "id"}:
-        return values
-    return values.list.eval(pl.element().struct.field("text").cast(pl.String))
 
 
 def _no_response(raw: RawTable, column: str, none: pl.Series, kind: str) -> InputError:

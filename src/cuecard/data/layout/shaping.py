@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS
 from cuecard.data.layout.answers import AnswerRule, answered, one_right
-from cuecard.data.layout.columns import Columns, Ids, ids_of
+from cuecard.data.layout.columns import PAIR, Columns, Ids, ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
 from cuecard.data.layout.open_answers import RESERVED, open_parts
 from cuecard.data.layout.option_texts import question_and_options
@@ -325,7 +325,7 @@ def extra_types(raw: RawTable, columns: Columns, *, keep_id: bool) -> dict[str, 
 
 def _extra_names(raw: RawTable, columns: Columns, keep_id: bool) -> list[str]:
     used = columns.used - ({columns.one("id")} if keep_id else frozenset())
-    return [name for name in raw.frame.columns if name not in used]
+    return [name for name in raw.frame.columns if name not in used and name != PAIR]
 
 
 def _extras(
