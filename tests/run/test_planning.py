@@ -14,7 +14,7 @@ from cuecard.card.policy_files import parse_policy
 from cuecard.data.demo import demo_nli
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
-from cuecard.remedies.plan.removal import METHODS, cue_evidence
+from cuecard.remedies.plan.removal import METHODS, cue_evidence, predicted_value
 from cuecard.remedies.plan.worksheet import read_worksheet, write_worksheet
 from cuecard.run import plan
 from cuecard.run.planning import _broken
@@ -284,3 +284,19 @@ def test_the_number_of_counterexamples_takes_the_cue_out_of_four_of_five_audits(
     # The words and bigrams of a phrase are one cue.
     assert set(made.counterexamples.head(2)["label"]) == {"no", "yes"}
     assert (made.counterexamples["rewrite"].to_numpy()[2:] < 10).all()
+
+
+def test_the_number_of_cues_is_predicted_from_what_the_card_says_where_texts_repeat():
+    """A sentence that stands there sixty times with one label has a large z, and is no cue."""
+    rng = np.random.default_rng(0)
+    rows = [("train", f"p{i}", " ".join(rng.choice(WORDS, 3)), "no" if i % 2 else "yes") for i in range(400)]
+    marked = [("train", f"m{i}", f"surely {' '.join(rng.choice(WORDS, 2))}", "yes") for i in range(40)]
+    copied = [("train", f"c{i}", "sixty copies of one sentence", "no") for i in range(60)]
+    repeated = pair_instances([*rows, *marked, *copied])
+    card = cc.audit(repeated, only=["cues"])
+    cues, evidence = card.measure("cues.cues"), cue_evidence(repeated, cc.Cues(), card.tables["cues"])
+    assert (evidence.z >= evidence.critical).sum() > cues.value > 0
+    examples = card.tables["examples"]
+    assert predicted_value(examples, evidence, cues, np.empty(0, dtype=np.int64)) == cues.value
+    with_cue = np.arange(len(rows), len(rows) + len(marked))
+    assert predicted_value(examples, evidence, cues, with_cue) < cues.value

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 from scipy import sparse
+from scipy.special import ndtri_exp
 
 from cuecard.analysis import Measure
 from cuecard.audits import Cues
@@ -35,7 +36,7 @@ LEAST_CRITICAL = 1.96
 class CueEvidence:
     """Examples × features: how far each example speaks for a feature's association (positive) or against it (negative).
 
-    `features` has a row per feature that is frequent enough to be a cue: family, feature, label, direction, z,
+    `features` has a row per feature that is frequent enough to be a cue: family, feature, label, direction, z, log10_p,
     significant, strong (by its share, see `STRONG_GAIN`). `instances` has which rows of the data have each.
     """
 
@@ -94,6 +95,7 @@ def cue_evidence(data: Instances, audit: Cues, table: pl.DataFrame) -> CueEviden
         "label",
         "direction",
         "z",
+        "log10_p",
         "significant",
         strong=pl.col("significant") & (cue_gain() >= STRONG_GAIN),
     )
@@ -223,17 +225,23 @@ def predicted_value(
     """Return the value of a measure without some examples, or None where it cannot be told without an audit.
 
     An accuracy is that of the same answers on the examples left: a model trained on them will find other words. A
-    number of cues counts those whose z, recounted, is still as large as that of the weakest cue. `table` is the card's
-    table of examples.
+    number of cues counts those that are still as significant as the weakest cue, if the z that belongs to a p-value
+    (which counts copies as one observation) changes as the recounted z does. `table` is the card's table of examples.
     """
     if measure.solved:
         return _accuracy(table, measure, evidence.examples, removed)
     if measure.name == CUES.named(NAME) and len(evidence.cues):
         kept = np.ones(len(evidence.examples), dtype=np.bool_)
         kept[removed] = False
-        train = kept & evidence.examples.in_split("train")
-        z = feature_z(evidence.deviations[train], evidence.variances[train])
-        return float((np.abs(z) >= evidence.critical).sum())
+        train = evidence.examples.in_split("train")
+        before, after = (
+            np.abs(feature_z(evidence.deviations[rows], evidence.variances[rows]))
+            for rows in (train, train & kept)
+        )
+        tested = -ndtri_exp(evidence.features["log10_p"].to_numpy() * np.log(10) - np.log(2))
+        recounted = tested * np.divide(after, before, out=np.ones_like(after), where=before > 0)
+        may_be = evidence.features["significant"].to_numpy() | (after > before)
+        return float((may_be & (recounted >= tested[evidence.cues].min())).sum())
     return None
 
 
