@@ -338,7 +338,7 @@ def test_inspect_logs_read_the_scorers_answer(pairs, questions, tmp_path):
 def test_a_file_that_is_no_inspect_log_is_an_error(pairs, tmp_path):
     path = tmp_path / "log.json"
     path.write_text('{"samples": []}')
-    with pytest.raises(InputError, match="no Inspect log with samples"):
+    with pytest.raises(InputError, match="not an Inspect log with samples"):
         read_predictions(path, pairs)
     (tmp_path / "log.eval").write_bytes(b"PK")
     with pytest.raises(InputError, match=r"inspect log convert|is damaged or cut short"):

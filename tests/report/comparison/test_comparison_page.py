@@ -29,7 +29,7 @@ def cards() -> list[Card]:
 def test_the_page_begins_with_the_verdict_and_has_the_interval_of_every_change(cards):
     [change] = compare(cards, ["first", "second"])
     chapter = comparison_chapter(change)
-    page = comparison_html([change])
+    page = comparison_html([change]).replace("\xa0", " ")
     assert chapter.verdict.startswith("Worse: ")
     assert page.index(chapter.verdict) < page.index("Changes with 95 % CIs") < page.index("CI low")
     table = chapter.parts[0].view.tables[0]
