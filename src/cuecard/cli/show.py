@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from cuecard.writing import Staged
 
 
-#: What takes longest to import of what draws a report.
-_OF_REPORT = ("altair", "cuecard.report.charts.kinds")
+#: What takes longest to import of what draws a report. None of it is ours: two threads that import our modules at once
+#: can meet one of which only half is there.
+_OF_REPORT = ("altair", "jinja2")
 
 
 def print_card(card: Card, report: Path | None, *, verbose: bool, sections: Sequence[str] = ()) -> None:
@@ -94,16 +95,11 @@ def staged_with_report(card: Card, folder: Path, last: Staged | None = None) -> 
 
 
 def import_report_early() -> None:
-    """Begin to import what draws a report and to compile its templates, beside the work that comes before it."""
+    """Begin to import the libraries that draw a report, beside the work that comes before it."""
 
     def import_all() -> None:
         with suppress(Exception):  # raised again where the report is drawn
             for name in _OF_REPORT:
                 import_module(name)
-            from cuecard.report.html.card_page import report_template
 
-            report_template()
-
-    # The report imports this package and so do audits: begun by two threads, one of them would meet half of it.
-    import_module("cuecard.audits.cues")
     Thread(target=import_all, daemon=True).start()
