@@ -75,7 +75,7 @@ MEASURE = Measure("a.accuracy", 0.6, 0.55, 0.65, 0.5, 400, "share", "higher")
     ("finding", "complaint"),
     [
         (Finding("a", "low", "t", "x", 0.6, 0.61, 0.65, 0.5), "outside of its interval"),
-        (Finding("a", "low", "t", "x", 0.6, 0.52, 0.68, 0.5, 400), "the same number"),
+        (Finding("a", "low", "t", "x", 0.6, 0.52, 0.68, 0.5, 400, key="accuracy"), "the same number"),
         (Finding("a", "low", "t", "x", 0.52, 0.49, 0.55, 0.5), "includes chance"),
         (
             Finding("a", "info", "The AUC is above chance", "x", 0.52, 0.49, 0.55, 0.5, unit="score"),

@@ -30,7 +30,7 @@ from cuecard.audits.partial_input.judging import Baseline, Chain, measured
 from cuecard.audits.partial_input.rules import conditions, rows_of
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
-from cuecard.data.layout.label_lists import lists_column, parse_membership
+from cuecard.data.layout.scores import lists_column, parse_membership
 from cuecard.models.linear.learner import Features
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Bools, Floats, Ints

@@ -52,7 +52,9 @@ def _of_measures(measures: Sequence[Measure]) -> Iterator[str]:
 def _of_finding(finding: Finding, measures: Sequence[Measure]) -> Iterator[str]:
     low, high = finding.low, finding.high
     yield from _outside(finding.id, finding.value, low, high)
-    same = [m for m in measures if states(finding, m) and (m.n, m.chance) == (finding.n, finding.chance)]
+    # Others can have the same number by chance: a measure is the finding's if both are about the same thing.
+    own = [m for m in measures if finding.id.partition("/")[2] in m.name.split(".")]
+    same = [m for m in own if states(finding, m) and (m.n, m.chance) == (finding.n, finding.chance)]
     stated = [m for m in same if m.low is not None]
     if low is not None and stated and not any(_same_interval(finding, m) for m in stated):
         other = stated[0]

@@ -14,13 +14,13 @@ import polars as pl
 
 from cuecard.data.instances import Task
 from cuecard.data.layout.columns import ColumnsArgument, parse_labels
-from cuecard.data.layout.label_lists import Membership, parse_membership
 from cuecard.data.layout.labels import Threshold, parse_threshold
 from cuecard.data.layout.open_answers import with_lettered_answers
 from cuecard.data.layout.preferences import (
     ranked_responses,
     with_gathered_negatives,
 )
+from cuecard.data.layout.scores import Membership, parse_membership
 from cuecard.data.presets import Preset
 from cuecard.data.reading.chunks import Chunk, chunks_of, parts_of
 from cuecard.data.reading.files import OnError, read_file

@@ -14,13 +14,18 @@ import polars as pl
 from cuecard.data.ingest import MAX_SKIPPED, FileChunks, ReadOptions, file_paths, is_files
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
-from cuecard.data.layout.label_lists import Membership, with_one_label
 from cuecard.data.layout.labels import Threshold, check_labels_shared
 from cuecard.data.layout.matching import SAMPLE
 from cuecard.data.layout.pairs import ROW_OF_PAIR, WEIGHT_OF_PAIR, with_all_pairs
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import columns_of, learn
-from cuecard.data.layout.scores import cut_at_median, median_threshold, threshold_without_labels
+from cuecard.data.layout.scores import (
+    Membership,
+    cut_at_median,
+    median_threshold,
+    threshold_without_labels,
+    with_one_label,
+)
 from cuecard.data.layout.shaping import NO_FAULT, Shaped, shape, shape_split
 from cuecard.data.layout.texts import is_text_list, text
 from cuecard.data.parallel import started

@@ -17,7 +17,7 @@ from cuecard.audits.scores import Scores, score_column
 from cuecard.card.card import Card
 from cuecard.data import Instances, ReadOptions, Source, Task
 from cuecard.data.layout.columns import ColumnsArgument
-from cuecard.data.layout.label_lists import lists_column
+from cuecard.data.layout.scores import lists_column
 from cuecard.data.loading import DatasetSpec
 from cuecard.data.weights import weights_note
 from cuecard.errors import UsageError

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cuecard.data import load
-from cuecard.data.layout.label_lists import label_lists
+from cuecard.data.layout.scores import label_lists
 
 
 def test_labels_that_begin_after_two_hundred_empty_rows_are_labels():

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.instances import TASKS, Task
-from cuecard.data.layout.label_lists import parse_membership
 from cuecard.data.layout.labels import label_texts, parse_threshold
 from cuecard.data.layout.matching import (
     SAMPLE,
@@ -46,6 +45,7 @@ from cuecard.data.layout.roles import (
     missing_roles,
     normal_name,
 )
+from cuecard.data.layout.scores import parse_membership
 from cuecard.data.layout.texts import has_speakers, prompt_marker
 from cuecard.data.presets import Preset
 from cuecard.data.reading.raw import RawTable
