@@ -140,7 +140,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 #: Smaller arrays are in memory.
 SMALL = 1 << 20
-#: Arrays of at least so many bytes are files wherever they are made while a dataset is on disk.
+#: Arrays of at least this many bytes are files wherever they are made while a dataset is on disk.
 LARGE = 1 << 25
 #: How the names of files and folders begin that are being written.
 _STAGED = "."

@@ -1,4 +1,4 @@
-"""Can this benchmark tell these models apart, and which of its items are worth a look?"""
+"""Can this benchmark tell these models apart, and which of its items should be checked?"""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class BenchmarkRuns(Probe):
     seed: int = 0
 
     def run(self, data: Instances, runs: Runs) -> Result:
-        """Return one row per model, per pair of models, and per item that is worth a look."""
+        """Return one row per model, per pair of models, and per item that should be checked."""
         del data
         n = len(runs)
         if n < FEWEST_ITEMS:
